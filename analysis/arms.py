@@ -208,10 +208,13 @@ def describe_arm_problems(attempts: pd.DataFrame, faults: Sequence[ArmFault]) ->
     for fault in faults:
         name = format_short_arm_name(fault.arm, factors)
         yield f"arm without effect: {name}: {fault.reason}; it is in no table"
+    silent = []
     for arm in list_arms(attempts):
         rows = attempts[match_arms(attempts, [arm])]
-        if silent := int(rows[WITHOUT_MESSAGES].sum()):
-            yield (
-                f"{format_short_arm_name(arm, factors)}: {silent} of {len(rows)} attempts"
-                " without messages"
-            )
+        if count := int(rows[WITHOUT_MESSAGES].sum()):
+            silent.append((format_short_arm_name(arm, factors), f"{count} of {len(rows)}"))
+    if len(silent) == 1:
+        yield f"{silent[0][0]}: {silent[0][1]} attempts without messages"
+    elif silent:
+        counts = ", ".join(f"{count} in {name}" for name, count in silent)
+        yield f"attempts without messages in {len(silent)} arms: {counts}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,29 @@ CAUSE_TEXTS = {
     "disturbed": "disturbed by another road user",
 }
 COLUMNS = ["route", "seed", "hazard", "ran in", "in the other arm", "left out"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmHazards:
+    """The hazards of an arm: how many were planned, and how many were not run, by cause."""
+
+    name: str
+    planned: int
+    counts: Mapping[str, int]
+
+    @property
+    def missed(self) -> int:
+        """Hazards that were not run."""
+        return sum(self.counts.values())
+
+    @property
+    def share(self) -> float:
+        """Of the planned hazards, those that were not run."""
+        return self.missed / self.planned
+
+    def describe_count(self) -> str:
+        """Return how many were not run."""
+        return f"{self.missed} of {self.planned} hazards were not run ({100 * self.share:.0f} %)"
 
 
 def make_hazard_columns(hazards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -100,19 +124,41 @@ def build_one_sided_table(pairs: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
 
 
 def describe_hazards_not_run(attempts: pd.DataFrame) -> Iterator[str]:
-    """Yield a line for each arm with hazards not run: a warning where they are more than 5 %."""
+    """Yield a line for the arms with hazards not run: a warning where they are more than 5 %."""
     arms = list_arms(attempts)
+    factors = list_varying_factors(arms)
+    grave: list[ArmHazards] = []
+    slight: list[ArmHazards] = []
     for arm in arms:
-        rows, name = (
-            attempts[match_arms(attempts, [arm])],
-            format_short_arm_name(arm, list_varying_factors(arms)),
-        )
+        rows = attempts[match_arms(attempts, [arm])]
         counts = {cause: int(rows[f"hazards_{cause}"].sum()) for cause in NOT_RUN}
-        planned, missed = int(rows[PLANNED].sum()), sum(counts.values())
-        if missed:
-            grave = "warning: " if missed > MOST_NOT_RUN * planned else ""
-            why = ", ".join(f"{n} {CAUSE_TEXTS[cause]}" for cause, n in counts.items() if n)
-            yield (
-                f"{grave}{name}: {missed} of {planned} hazards were not run"
-                f" ({100 * missed / planned:.0f} %): {why}"
-            )
+        of_arm = ArmHazards(format_short_arm_name(arm, factors), int(rows[PLANNED].sum()), counts)
+        if of_arm.missed:
+            (grave if of_arm.share > MOST_NOT_RUN else slight).append(of_arm)
+    for prefix, listed in (("warning: ", grave), ("", slight)):
+        if listed:
+            yield f"{prefix}{describe_missed_hazards(listed, len(arms))}"
+
+
+def describe_missed_hazards(listed: Sequence[ArmHazards], arms: int) -> str:
+    """Return a line about the hazards that were not run in some of all arms."""
+    if len(listed) == 1:
+        (only,) = listed
+        return f"{only.name}: {only.describe_count()}: {describe_causes(only.counts)}"
+    first, *_, last = sorted(listed, key=lambda of_arm: of_arm.share)
+    counts = {cause: sum(of_arm.counts[cause] for of_arm in listed) for cause in NOT_RUN}
+    total = ArmHazards("", sum(of_arm.planned for of_arm in listed), counts)
+    return (
+        f"in {len(listed)} of {arms} arms {total.describe_count()}: {describe_causes(counts)};"
+        f" from {format_share(first)} to {format_share(last)}"
+    )
+
+
+def describe_causes(counts: Mapping[str, int]) -> str:
+    """Return why hazards were not run, and how many for each reason."""
+    return ", ".join(f"{n} {CAUSE_TEXTS[cause]}" for cause, n in counts.items() if n)
+
+
+def format_share(of_arm: ArmHazards) -> str:
+    """Return the share of an arm's hazards that were not run, with its name."""
+    return f"{100 * of_arm.share:.0f} % ({of_arm.name})"

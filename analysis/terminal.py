@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from analysis.statistics.intervals import IntervalEstimate
 from analysis.tables.table import EstimatesTable
@@ -69,13 +68,6 @@ def format_terminal_cell(estimate: IntervalEstimate, digits: int) -> str:
         return f"{estimate.value:.{digits}f}"
     interval = f"{estimate.low:.{digits}f} .. {estimate.high:.{digits}f}"
     return f"{estimate.value:.{digits}f}\n[dim]{interval}[/dim]"
-
-
-def make_progress_bar() -> Progress:
-    """Return a bar, which is not to be seen where there is no terminal."""
-    columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn())
-    hidden = not console.is_terminal
-    return Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=hidden)
 
 
 def print_escaped_line(text: str) -> None:

@@ -204,7 +204,7 @@ def test_tables_give_both_scores_and_leave_the_undecided_out_of_the_mean() -> No
 def test_the_section_of_the_page_is_replaced(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    perfect = make_result("5", outcome="Perfect")
+    perfect = make_result("5", score_without_speed=100.0)
     section = format_page_section([make_result(), perfect], {})
     write_page_section(page, section)
     write_page_section(page, section)
@@ -212,7 +212,7 @@ def test_the_section_of_the_page_is_replaced(tmp_path: Path) -> None:
     assert text.startswith("before\n" + BEGIN)
     assert text.endswith(END + "\nafter\n")
     assert "old" not in text
-    assert text.count("not investigated") == 1  # not in the row without an infraction
+    assert text.count("not investigated") == 1  # not where only speed was too low
     assert "planner |" in format_page_section([make_result()], {"7": "planner"})
     page.write_text("no marks")
     with pytest.raises(UserError, match="marks"):

@@ -16,12 +16,11 @@ from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from threading import Event
 
-from rich.progress import Progress
-
 from agents.training.recording import DEFAULT_RIG, TICK, RecordingEpisode, record_episode
 from agents.training.towns import check_towns
 from harness.common.errors import AttemptError, UserError
 from harness.common.pictures import PictureSettings
+from harness.common.progress_bar import show_bar
 from harness.common.recordings import PROTOCOL, USUAL_INTERVAL, read_protocol
 from harness.world.simulators.carlite import CarliteSimulator
 
@@ -71,8 +70,9 @@ def collect_recordings(wanted: RecordingPlan) -> None:
     ensure_running()  # where it starts, it would let interruptions through again
     workers = ThreadPoolExecutor(wanted.workers, initializer=block_interrupts)
     # episodes in threads, which wait for a process
-    with Progress() as progress, workers as pool:
-        bar = progress.add_task("scenarios", total=sum(planned.groups for planned in plan))
+    written = sum(count_written_scenarios(wanted.out, one) for one in plan)
+    total = sum(planned.groups for planned in plan)
+    with show_bar("scenarios", total, done=written) as bar, workers as pool:
         stopping = Event()
         playing = {
             pool.submit(play_episode, simulator, episode, out=wanted.out, stopping=stopping)
@@ -84,9 +84,7 @@ def collect_recordings(wanted: RecordingPlan) -> None:
                 done, playing = wait(playing, LOOK_AGAIN, FIRST_EXCEPTION)
                 for episode in done:
                     episode.result()
-                progress.update(
-                    bar, completed=sum(count_written_scenarios(wanted.out, one) for one in plan)
-                )
+                bar.note_done(sum(count_written_scenarios(wanted.out, one) for one in plan))
         finally:
             stopping.set()
             pool.shutdown(cancel_futures=True)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import track
 
 from agents.perception.systems import NetworkSystem, make_network_system
 from agents.training.detection_metrics import LEAST_HITS, match_sample, sample_scenario_counts
@@ -37,6 +36,7 @@ from agents.training.samples import (
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
+from harness.common.progress_bar import track_items
 from harness.common.randomness import make_named_stream
 from harness.common.recordings import AgentLook
 from harness.datasets.opening import open_recordings
@@ -111,7 +111,7 @@ def compare_cooperation_modes(options: ModeOptions) -> dict[str, dict[str, ModeO
         scheme: {mode: ModeOutcomes() for mode in (ALONE, *MODES)} for scheme in systems
     }
     scenarios: list[str] = []
-    for place in track(places[::every], "samples", transient=True):
+    for place in track_items(places[::every], "samples"):
         sample = read_mode_sample(place)
         if sample is None:
             continue

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import track
 
 from agents.perception.cameras.systems import CAMERA_FOLDER, Modality, make_seeing_system
 from agents.perception.fusion.catalogue import is_shipped
@@ -50,6 +49,7 @@ from agents.training.weight_files import (
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
+from harness.common.progress_bar import track_items
 from harness.common.recordings import USUAL_INTERVAL, RecordedScenario
 from harness.datasets.opening import open_recordings
 from harness.types.precision import OVERLAP
@@ -184,7 +184,7 @@ def evaluate_condition(
 
     # no threshold: precision needs all scores; the operating point is applied afterwards
     every = math.ceil(len(samples) / most)
-    numbers = track(range(0, len(samples), every), name, transient=True)
+    numbers = track_items(range(0, len(samples), every), name)
     system.operating_point = make_zero_thresholds(point.calibration)
     outcomes = compute_outcomes(
         detector,

@@ -7,14 +7,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rich.progress import track
-
 from agents.perception.systems import NetworkSystem
 from agents.training.detection_metrics import LEAST_HITS
 from agents.training.inference import make_ego_observation, make_partner_messages
 from agents.training.operating import make_zero_thresholds
 from agents.training.samples import EgoSample, RecordedSamples
 from harness.common.files import write_whole
+from harness.common.progress_bar import track_items
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.opencood_precision import (
     OPENCOOD_OVERLAPS,
@@ -46,7 +45,7 @@ def write_frame_patterns(
     settings = make_grid_settings(system)
     point = system.operating_point
     every = math.ceil(len(samples) / most)
-    for number in track(range(0, len(samples), every), "patterns", transient=True):
+    for number in track_items(range(0, len(samples), every), "patterns"):
         sample, place = samples.read_sample(number), samples.places[number]
         answer = perceive_sample(system, sample)
         frame = evaluate_frame(

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from rich.progress import track
 
 from agents.perception.operating_point import SHAPE, OperatingPoint, ScoreCalibration, expit, logit
 from agents.perception.systems import Late, NetworkSystem
 from agents.training.detection_metrics import DetectionOutcomes, Visible, compute_outcomes
 from agents.training.inference import detect_in_sample, get_visibility
 from agents.training.samples import EgoSample, RecordedSamples
+from harness.common.progress_bar import track_items
 from harness.types.precision import OVERLAP, ClassMatches, pool_matches
 from harness.types.vocabulary import CLASSES, Floats, Mask
 
@@ -60,7 +60,7 @@ def choose_operating_point(system: NetworkSystem, held_out: RecordedSamples) -> 
 def iter_all_samples(samples: RecordedSamples, title: str) -> Iterable[EgoSample]:
     """Return all samples, with a progress bar."""
     numbers = range(len(samples))
-    return track(map(samples.read_sample, numbers), title, len(samples), transient=True)
+    return track_items(map(samples.read_sample, numbers), title, len(samples))
 
 
 def compute_system_outcomes(

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from rich.progress import Progress
 from torch import Tensor, nn
 
 from agents.perception.cameras.network import SeeingNetwork
@@ -39,7 +38,7 @@ from agents.training.inference import detect_in_sample
 from agents.training.losses import compute_loss
 from agents.training.memory import keep_memory
 from agents.training.operating import choose_operating_point, make_zero_thresholds
-from agents.training.samples import RecordedSamples
+from agents.training.samples import EgoSample, RecordedSamples
 from agents.training.seeing import (
     choose_seeing_points,
     compute_seeing_batch_loss,
@@ -56,9 +55,11 @@ from agents.training.weight_files import (
 )
 from harness.common.errors import UserError
 from harness.common.kernels import get_processor_name
+from harness.common.progress_bar import show_bar
 from harness.common.randomness import derive_seed, make_named_stream
 from harness.common.recordings import RecordedScenario, list_scenarios
 from harness.common.safe_reading import CHECKPOINT, open_regular, refuse_inflating
+from harness.types.vocabulary import Boxes
 
 STATE = "state.pt"
 ELSEWHERE = "name another --out, or remove the file to start again"
@@ -160,11 +161,15 @@ def train_network(config: TrainingConfig) -> TrainingRun:
     config.out.mkdir(parents=True, exist_ok=True)
     # a run goes on from its checkpoint
     current = start_run(config)
-    with Progress() as progress:
-        bar = progress.add_task(config.scheme, total=config.epochs * shown)
+    # an epoch trains on samples, and judges its weights on others
+    tried = choose_validation_samples(config, held_out)
+    epoch = shown + len(tried)
+    with show_bar(config.scheme, config.epochs * epoch, done=current.epoch * epoch) as bar:
         while current.epoch < config.epochs:
-            train_epoch(current, samples, lambda done: progress.update(bar, completed=done))
-            keep_best(current, validate_weights(current, held_out), progress)
+            train_epoch(current, samples, bar.advance)
+            precision = validate_weights(current, held_out, tried, bar.advance)
+            keep_best(current, precision, bar.print_line)
+            bar.note_done(current.epoch * epoch)
             current.write_checkpoint()
     # the best epoch's weights, with thresholds from the held-out samples
     best = config.out / "best.safetensors"
@@ -239,7 +244,7 @@ def start_run(config: TrainingConfig) -> TrainingRun:
 def train_epoch(
     current: TrainingRun, samples: RecordedSamples, report: Callable[[int], None]
 ) -> None:
-    """Train on all samples once."""
+    """Train on all samples once; `report` gets how many more were trained on."""
     config, network = current.config, current.network
     # streams of the epoch: resumed runs repeat it
     random = make_named_stream(config.seed, "epoch", str(current.epoch))
@@ -263,7 +268,7 @@ def train_epoch(
             )
         losses.append(take_step(current, loss))
         current.average.update_average(network, step)
-        report((step + 1) * config.batch)
+        report(config.batch)
     current.epoch += 1
     current.seconds += time.perf_counter() - started
     current.curve.append({"epoch": current.epoch, "loss": sum(losses) / len(losses)})
@@ -311,9 +316,29 @@ def take_step(current: TrainingRun, loss_of_batch: Tensor) -> float:
     return loss_of_batch.item()
 
 
-def validate_weights(current: TrainingRun, held_out: RecordedSamples) -> dict[str, float]:
-    """Return the precision of the averaged weights on held-out samples, spread evenly."""
+def choose_validation_samples(config: TrainingConfig, held_out: RecordedSamples) -> range:
+    """Return the numbers of held-out samples, spread evenly."""
+    return range(0, len(held_out), max(1, len(held_out) // config.trial))
+
+
+def validate_weights(
+    current: TrainingRun, held_out: RecordedSamples, tried: range, report: Callable[[int], None]
+) -> dict[str, float]:
+    """Return the precision of the averaged weights on held-out samples.
+
+    Args:
+        current: the run.
+        held_out: samples that are not trained on.
+        tried: numbers of those that are used.
+        report: gets how many more were used.
+    """
     config = current.config
+
+    def detect_and_report(sample: EgoSample) -> Boxes:
+        boxes = detect_in_sample(system, sample)
+        report(1)
+        return boxes
+
     averaged = config.out / "averaged.safetensors"
     save_weights(averaged, current.average.state, {"epoch": current.epoch})
     system: NetworkSystem
@@ -322,16 +347,17 @@ def validate_weights(current: TrainingRun, held_out: RecordedSamples) -> dict[st
     else:
         system = make_network_system(config.make_fusion(), str(averaged))
     system.operating_point = make_zero_thresholds()
-    every = max(1, len(held_out) // config.trial)
     table = evaluate_detections(
-        lambda sample: detect_in_sample(system, sample),
-        (held_out.read_sample(number) for number in range(0, len(held_out), every)),
+        detect_and_report,
+        (held_out.read_sample(number) for number in tried),
         system.detector.design.grid,
     )
     return select_headline(table, config.visible)
 
 
-def keep_best(current: TrainingRun, precision: dict[str, float], progress: Progress) -> None:
+def keep_best(
+    current: TrainingRun, precision: dict[str, float], print_line: Callable[[str], None]
+) -> None:
     """Keep the weights if they are the best so far, and print a line for this epoch."""
     current.curve[-1].update(precision)
     known = [value for value in precision.values() if not math.isnan(value)]
@@ -343,7 +369,7 @@ def keep_best(current: TrainingRun, precision: dict[str, float], progress: Progr
         }
     last = current.curve[-1]
     scores = "  ".join(f"{name} {value:.3f}" for name, value in precision.items())
-    progress.console.print(f"epoch {current.epoch}: loss {last['loss']:.3f}  AP@0.5 {scores}")
+    print_line(f"epoch {current.epoch}: loss {last['loss']:.3f}  AP@0.5 {scores}")
 
 
 def make_weight_card(

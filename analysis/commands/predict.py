@@ -20,9 +20,10 @@ from analysis.regression.moments import MomentRules, collect_moments
 from analysis.regression.prediction import PredictionScores, evaluate_prediction_models
 from analysis.regression.sample import NoFitError
 from analysis.tables.writing import write_frame
-from analysis.terminal import make_progress_bar, print_escaped_line, show_grid
+from analysis.terminal import console, print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.progress_bar import show_bar
 from harness.evaluation.surrogates.rules import RULES
 
 COMMAND = CommandDeclaration(
@@ -72,9 +73,8 @@ def run_predict_command(options: argparse.Namespace) -> int:
     rules = build_moment_rules(options)
     collection = read_collection(options, whole=True)
     # moments before violations, and moments of clean drives
-    with make_progress_bar() as bar:
-        task = bar.add_task("moments", total=len(collection.attempts))
-        moments = collect_moments(collection, rules, lambda: bar.advance(task))
+    with show_bar("moments", len(collection.attempts), console=console) as bar:
+        moments = collect_moments(collection, rules, bar.advance)
     for note in collection.notes:
         print_escaped_line(note)
     late = int(collection.attempts["violated"].sum() - moments["violated"].sum())

@@ -19,9 +19,10 @@ from analysis.replay.recording import open_rerun_viewer, write_rerun_recording
 from analysis.replay.scene import Sweeps, read_kept_sweeps
 from analysis.replay.sheet import write_hazard_sheet
 from analysis.replay.stills import write_stills
-from analysis.terminal import make_progress_bar, print_escaped_line
+from analysis.terminal import console, print_escaped_line
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.progress_bar import show_bar
 from harness.records.arms import NONE
 from harness.records.cases import find_case as attempt_named
 from harness.records.keys import AttemptKey
@@ -198,9 +199,8 @@ def film_drive(
     other = None if options.alone else find_undisturbed_drive(campaign, drive)
     drives = [drive] if other is None else [drive, other]
     made = make_film(drives, name, before=options.before, layout=options.layout, dark=options.dark)
-    with make_progress_bar() as bar:
-        task = bar.add_task("pictures", total=made.pictures)
-        write_film(made, file, lambda: bar.advance(task))
+    with show_bar("pictures", made.pictures, console=console) as bar:
+        write_film(made, file, bar.advance)
     print_escaped_line(
         f"{file}: {made.pictures / float(made.rate):.1f} s, {made.pictures} pictures"
     )

@@ -27,8 +27,9 @@ from analysis.report.curves import write_curve_figures
 from analysis.report.gather import MOST_STRIPS, PASSES, ReportContents, gather_report
 from analysis.report.page import render_report_page
 from analysis.tables.writing import format_latex_table, write_frame, write_text
-from analysis.terminal import make_progress_bar, print_escaped_line
+from analysis.terminal import console, print_escaped_line
 from harness.common.command_registry import CommandDeclaration
+from harness.common.progress_bar import show_bar
 from studies.attribution.tables import build_attributions_frame as attributed
 from studies.attribution.tables import build_twins_table
 
@@ -62,19 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_report_command(options: argparse.Namespace) -> int:
     """Make the report."""
     # results are read, then drives: only then the number of steps is known
-    with make_progress_bar() as bar:
-        task = bar.add_task("results", total=None)
+    with show_bar("results", 1, console=console) as bar:
         collection = read_collection(options, whole=not options.results_only)
-        bar.update(task, total=count_report_steps(collection, options.results_only))
-        watched = replace(collection, on_attempt=lambda: bar.advance(task))
-        report = gather_report(
-            watched, options.results_only, lambda what: bar.update(task, description=what)
-        )
-        bar.update(task, description="files")
+        bar.begin_stage("drives", count_report_steps(collection, options.results_only))
+        watched = replace(collection, on_attempt=bar.advance)
+        report = gather_report(watched, options.results_only, bar.rename)
+        bar.begin_stage("files", 1)
         out = resolve_output_folder(options, collection)
         write_report_files(report, out)
-        total = bar.tasks[0].total
-        bar.update(task, description="done", completed=total or 1, total=total or 1)
     # a broken twin is a fault, though the report is written
     for note in (*collection.notes, *report.notes):
         print_escaped_line(note)

@@ -89,24 +89,6 @@ class Canvas:
         """Draw a dashed polyline."""
         self.marks.append(Polyline(points=tuple(points), stroke=stroke, width=width, dashed=True))
 
-    def add_dot(
-        self, at: Point, radius: float, *, colour: str, hollow: bool = False, title: str = ""
-    ) -> None:
-        """Draw a full or a hollow dot.
-
-        Args:
-            at: x and y.
-            radius: in units of the drawing.
-            colour: a name of the palette.
-            hollow: only the outline.
-            title: shown where a pointer rests on it.
-        """
-        self.marks.append(
-            Circle(
-                at=at, radius=radius, fill="paper" if hollow else colour, stroke=colour, title=title
-            )
-        )
-
     def add_text(
         self,
         at: Point,

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.drawing.canvas import Canvas, estimate_text_width, trim_text
+from analysis.drawing.markers import add_marker
 from analysis.drawing.scale import AxisScale, compute_axis_ends, format_tick
 
 WIDTH = 380.0
-ROW, APART = 17.0, 6.0
+ROW, APART, RADIUS = 17.0, 6.0, 3.2
 LABELS = 176.0
 """Widest column of names."""
 
@@ -25,7 +26,8 @@ class IntervalSpan:
         high: upper end.
         thick: ends of the middle half.
         colour: a name of the palette.
-        hollow: the dot is a ring.
+        unconfirmed: a test did not confirm the value: the marker is hollow.
+        shape: of the marker.
         title: shown when pointed at.
     """
 
@@ -34,7 +36,8 @@ class IntervalSpan:
     high: float = math.nan
     thick: tuple[float, float] | None = None
     colour: str = "accent"
-    hollow: bool = False
+    unconfirmed: bool = False
+    shape: str = "circle"
     title: str = ""
 
 
@@ -47,13 +50,16 @@ class PlotRow:
         spans: values with their intervals.
         note: to the right of the axis.
         strong: a heavier label.
+        joined: colour of a line from the first to the last marker, all of which are in one line.
+        apart: markers in one line that would hide each other are set one above the other.
     """
 
     label: str
     spans: tuple[IntervalSpan, ...] = ()
     note: str = ""
     strong: bool = False
-    joined: str = ""  # colour of a line from the first to the last dot
+    joined: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +85,14 @@ class LegendEntry:
     Attributes:
         label: the words.
         colour: a name of the palette.
-        hollow: the sign is a ring.
+        unconfirmed: the sign is hollow.
+        shape: of the sign.
     """
 
     label: str
     colour: str
-    hollow: bool = False
+    unconfirmed: bool = False
+    shape: str = "circle"
 
 
 def render_forest_plot(
@@ -178,9 +186,35 @@ def render_plot_row(
             row.joined,
             1.6,
         )
-    for number, span in enumerate(known):
-        aside = 0.0 if row.joined else APART * (number - (len(known) - 1) / 2)
+    if row.apart:
+        places = [scale.place_value(span.value) for span in known]
+        asides = spread_markers(places)
+    else:
+        middle = (len(known) - 1) / 2
+        asides = [0.0 if row.joined else APART * (n - middle) for n in range(len(known))]
+    for span, aside in zip(known, asides, strict=True):
         render_span(canvas, span, scale, y + aside)
+
+
+def spread_markers(places: Sequence[float]) -> list[float]:
+    """Return how far up or down markers in one line are set, so that none hides another.
+
+    Args:
+        places: of the markers, from left to right or in any order.
+    """
+    # runs of markers, each of which would touch the one before
+    order = sorted(range(len(places)), key=lambda number: places[number])
+    runs: list[list[int]] = []
+    for number in order:
+        if runs and places[number] - places[runs[-1][-1]] < 2 * RADIUS:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    asides = [0.0] * len(places)
+    for run in runs:
+        for position, number in enumerate(run):
+            asides[number] = APART * (position - (len(run) - 1) / 2)
+    return asides
 
 
 def render_span(canvas: Canvas, span: IntervalSpan, scale: AxisScale, y: float) -> None:
@@ -199,11 +233,13 @@ def render_span(canvas: Canvas, span: IntervalSpan, scale: AxisScale, y: float) 
         low, high = (scale.place_value(end) for end in span.thick)
         canvas.add_line([(low, y), (high, y)], span.colour, 4.0)
     if scale.is_on_axis(span.value):
-        canvas.add_dot(
+        add_marker(
+            canvas,
             (scale.place_value(span.value), y),
-            3.2,
+            RADIUS,
             colour=span.colour,
-            hollow=span.hollow,
+            shape=span.shape,
+            unconfirmed=span.unconfirmed,
             title=span.title,
         )
 
@@ -227,7 +263,14 @@ def render_plot_legend(canvas: Canvas, lines: Sequence[Sequence[LegendEntry]]) -
     for number, line in enumerate(lines):
         x, y = 5.0, 9.0 + 15 * number
         for key in line:
-            canvas.add_dot((x, y), 3.2, colour=key.colour, hollow=key.hollow)
+            add_marker(
+                canvas,
+                (x, y),
+                RADIUS,
+                colour=key.colour,
+                shape=key.shape,
+                unconfirmed=key.unconfirmed,
+            )
             canvas.add_text((x + 8, y + 3.6), trim_text(key.label, WIDTH - 20), colour="quiet")
             x += 12 + estimate_text_width(key.label) + 12
 
@@ -242,13 +285,13 @@ class PlotLine:
     Attributes:
         label: in the legend.
         colour: a name of the palette.
-        hollow: hollow dots.
+        shape: of the markers.
     """
 
     label: str
     points: tuple[tuple[float, float, float, float], ...]  # x, value, low, high
     colour: str
-    hollow: bool = False
+    shape: str = "circle"
 
 
 def render_line_plot(
@@ -273,7 +316,7 @@ def render_line_plot(
     Returns:
         A canvas of the usual width.
     """
-    legend = wrap_legend([LegendEntry(line.label, line.colour, line.hollow) for line in lines])
+    legend = wrap_legend([LegendEntry(line.label, line.colour, shape=line.shape) for line in lines])
     top = 24 + 15 * len(legend)
     # both axes below the legend
     across = AxisScale(low=x[0], high=x[1], first=30, last=WIDTH - 8)
@@ -336,4 +379,4 @@ def render_line_series(
             title = f"{line.label}, {x:g}: {value:.2f}"
             title += f" ({low:.2f} to {high:.2f})" if math.isfinite(low) else ""
             place = across.place_value(x + aside), up.place_value(value)
-            canvas.add_dot(place, 2.4, colour=line.colour, hollow=line.hollow, title=title)
+            add_marker(canvas, place, 2.4, colour=line.colour, shape=line.shape, title=title)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.drawing.canvas import Canvas, Point, Polyline, estimate_text_width, trim_text
+from analysis.drawing.markers import SHAPES, add_marker
 from analysis.drawing.palette import HUES
 from analysis.drawing.plots import WIDTH
 from analysis.drawing.scale import AxisScale, compute_axis_ends, format_tick
@@ -17,9 +18,9 @@ from analysis.figures.driving import join_arm_names
 from analysis.statistics.intervals import IntervalEstimate
 from analysis.surrogates import GOAL_TIME
 from analysis.sweeps import AGE, LOSS, SHIFT
-from analysis.tables.curves import ANY, RECEIVED, SIZE, UNLIMITED
+from analysis.tables.curves import ANY, SIZE, UNLIMITED
 from analysis.tables.table import EstimatesTable
-from harness.records.arms import CONDITION, NONE
+from harness.records.arms import CONDITION
 
 HEIGHT = 190.0
 LEFT, EDGE = 34.0, 26.0
@@ -27,13 +28,10 @@ LEFT, EDGE = 34.0, 26.0
 APART = 2.6
 """Units between the points of two systems at one size."""
 SAMPLE = 26.0
-NO_LINE = 10.0
-"""Length of a line in the legend, and room for a marker without one."""
+"""Length of a line in the legend."""
 DASHES = (None, (7.0, 3.0), (2.0, 2.5), (11.0, 2.5))
-TURNS = {"circle": 0, "square": 4, "triangle": 3, "diamond": 4, "down": 3}
-"""The markers, and how many corners they have."""
-FIRST = {"square": 45.0, "triangle": -90.0, "diamond": 0.0, "down": 90.0}
-"""Degrees at which a marker's first corner lies."""
+MARKER = 3.4
+"""Radius of a marker."""
 CURVE_SCORES: dict[str, tuple[str, str, tuple[float, float | None]]] = {
     "DS": ("driving score", "Driving score", (0.0, 100.0)),
     "CR %": ("drives with a collision, %", "Collision rate", (0.0, 100.0)),
@@ -48,7 +46,8 @@ MEASURED_AS = {
 }
 """What sizes are measured by, in words."""
 MOST_TICKS = 6
-FULL_OR_HOLLOW = "full: undisturbed, hollow: disturbed"
+SMALL, LINE, APART_WORDS = 9.5, 14.0, 12.0
+"""Size of small words, height of a line of them, and the least room between two texts."""
 WIDE = 20.0
 """Ratio of the largest size to the smallest from which a logarithmic axis is used."""
 
@@ -64,12 +63,17 @@ class CurveStyle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePoint:
-    """A point of a figure."""
+    """A point of a figure.
+
+    Attributes:
+        title: shown where a pointer rests on the point.
+        shape: of the marker, if not its curve's.
+    """
 
     x: IntervalEstimate
     y: IntervalEstimate
     title: str
-    hollow: bool = False
+    shape: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +108,10 @@ class HorizontalAxis:
 
 def assign_styles(labels: Sequence[str]) -> dict[str, CurveStyle]:
     """Return a colour, a marker and dashes for each line."""
-    markers = list(TURNS)
     return {
         label: CurveStyle(
             colour=HUES[number % len(HUES)],
-            marker=markers[number % len(markers)],
+            marker=SHAPES[number % len(SHAPES)],
             dash=DASHES[number % len(DASHES)],
         )
         for number, label in enumerate(dict.fromkeys(labels))
@@ -158,49 +161,6 @@ def render_sweep_figures(table: EstimatesTable, sweep: str) -> Iterator[tuple[st
 def replace_unlimited_size(estimate: IntervalEstimate, asked: str) -> IntervalEstimate:
     """Return a size as it is plotted: no limit is beyond every number."""
     return replace(estimate, value=math.inf) if asked == UNLIMITED else estimate
-
-
-def render_volume_figures(table: EstimatesTable) -> Iterator[tuple[str, Canvas]]:
-    """Yield a figure of each score over the bytes received, with its title."""
-    # a line for each arm but its condition
-    lines: dict[str, list[tuple[str, bool, dict[str, IntervalEstimate]]]] = {}
-    for names, cells in table.list_rows():
-        values = dict(zip(table.by, names, strict=True))
-        label = join_arm_names([value for name, value in values.items() if name != CONDITION])
-        condition = values.get(CONDITION, NONE)
-        lines.setdefault(label, []).append((condition, condition != NONE, cells))
-    look = assign_styles(list(lines))
-    for measure in list_known_scores(table):
-        # a figure of each score
-        curves = [
-            StyledCurve(
-                label=label,
-                style=look[label],
-                data=tuple(
-                    CurvePoint(
-                        x=cells[RECEIVED],
-                        y=cells[measure],
-                        title=f"{label}, {condition}",
-                        hollow=disturbed,
-                    )
-                    for condition, disturbed, cells in points
-                ),
-            )
-            for label, points in lines.items()
-        ]
-        wording, title, ends = CURVE_SCORES[measure]
-        across = make_horizontal_axis(curves, "received, bytes/s", log=True)
-        says = f"{wording} over bytes received per second, a point for each system and condition"
-        yield (
-            title,
-            render_curve_figure(
-                curves,
-                across,
-                up=(*compute_score_limits(ends, curves), wording),
-                says=says,
-                joined=False,
-            ),
-        )
 
 
 def list_known_scores(table: EstimatesTable) -> list[str]:
@@ -268,7 +228,6 @@ def render_curve_figure(
     *,
     up: tuple[float, float, str],
     says: str,
-    joined: bool = True,
     words: str = "",
 ) -> Canvas:
     """Draw curves, or their points only, below a legend of lines and markers, and of words.
@@ -278,28 +237,30 @@ def render_curve_figure(
         across: the horizontal axis.
         up: ends of the vertical axis, and its label.
         says: description for screen readers.
-        joined: draw lines, not points only.
         words: behind the legend.
     """
-    sample = SAMPLE if joined else NO_LINE
-    words = words if joined else FULL_OR_HOLLOW
     # the legend takes as many rows as it needs
     lines = [curve for curve in curves if not curve.more]
-    places = list(place_legend_entries(lines, sample))
-    top = 22 + 16 * (1 + max((line for line, _ in places), default=0))
+    places = list(place_legend_entries(lines, SAMPLE))
+    rows = 1 + max((line for line, _ in places), default=0)
+    # words share the line of the upright axis's label, if there is room for both
+    widths = estimate_text_width(up[2]) + estimate_text_width(words, SMALL) + APART_WORDS
+    apart = bool(words) and widths > WIDTH
+    top = 22 + 16 * rows + LINE * apart
     upright = AxisScale(low=up[0], high=up[1], first=top + HEIGHT, last=top)
     canvas = Canvas(WIDTH, top + HEIGHT + 36, says)
     for curve, (line, x) in zip(lines, places, strict=True):
-        render_legend_entry(canvas, curve, (x, 8 + 16 * line), sample)
+        render_legend_entry(canvas, curve, (x, 8 + 16 * line), SAMPLE)
     render_grid(canvas, across, upright, up[2])
     if words:
-        canvas.add_text((WIDTH, top - 8), words, anchor="end", colour="quiet", size=9.5)
+        at = (WIDTH, top - 8 - LINE * apart)
+        canvas.add_text(at, words, anchor="end", colour="quiet", size=SMALL)
     # curves, shifted so that intervals stay apart
     numbers = {curve.label: number for number, curve in enumerate(lines)}
     for curve in curves:
-        aside = APART * (numbers[curve.label] - (len(lines) - 1) / 2) if joined else 0.0
+        aside = APART * (numbers[curve.label] - (len(lines) - 1) / 2)
         moved = replace(across, aside=aside)
-        render_curve(canvas, curve, moved, up=upright, joined=joined and not curve.more)
+        render_curve(canvas, curve, moved, up=upright, joined=not curve.more)
     return canvas
 
 
@@ -322,7 +283,9 @@ def render_legend_entry(canvas: Canvas, curve: StyledCurve, at: Point, sample: f
     if sample == SAMPLE:
         add_styled_line(canvas, [(x, y), (x + sample, y)], curve.style)
     if not curve.level:
-        add_marker(canvas, (x + sample / 2, y), curve.style)
+        style = curve.style
+        at = (x + sample / 2, y)
+        add_marker(canvas, at, MARKER, colour=style.colour, shape=style.marker)
     name = trim_text(curve.label, WIDTH - sample - 6)
     canvas.add_text((x + sample + 5, y + 3.6), name, colour="quiet")
 
@@ -387,9 +350,6 @@ def render_curve(
                 style.colour,
                 0.9,
             )
-        if not joined and math.isfinite(datum.x.low):
-            ends = [(across.place_value(datum.x.low), y), (across.place_value(datum.x.high), y)]
-            canvas.add_line(ends, style.colour, 0.9)
     if joined:
         line = sorted(
             (across.place_value(datum.x.value), up.place_value(datum.y.value)) for datum in there
@@ -397,7 +357,14 @@ def render_curve(
         add_styled_line(canvas, line, style)
     for datum in there:
         at = across.place_value(datum.x.value), up.place_value(datum.y.value)
-        add_marker(canvas, at, style, hollow=datum.hollow, title=describe_curve_point(datum))
+        add_marker(
+            canvas,
+            at,
+            MARKER,
+            colour=style.colour,
+            shape=datum.shape or style.marker,
+            title=describe_curve_point(datum),
+        )
 
 
 def describe_curve_point(datum: CurvePoint) -> str:
@@ -420,31 +387,6 @@ def add_styled_line(
             width=1.6,
             dashed=style.dash is not None,
             dash=style.dash or (3.0, 2.5),
-            title=title,
-        )
-    )
-
-
-def add_marker(
-    canvas: Canvas, at: Point, style: CurveStyle, *, hollow: bool = False, title: str = ""
-) -> None:
-    """Draw a marker, full or hollow."""
-    if style.marker == "circle":
-        canvas.add_dot(at, 3.4, colour=style.colour, hollow=hollow, title=title)
-        return
-    count, first = TURNS[style.marker], FIRST[style.marker]
-    corners = [math.radians(first + 360 * turn / count) for turn in range(count)]
-    radius = 4.6
-    points = tuple(
-        (at[0] + radius * math.cos(turn), at[1] + radius * math.sin(turn)) for turn in corners
-    )
-    canvas.marks.append(
-        Polyline(
-            points=points,
-            stroke=style.colour,
-            fill="paper" if hollow else style.colour,
-            width=1.4,
-            closed=True,
             title=title,
         )
     )

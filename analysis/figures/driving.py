@@ -26,11 +26,11 @@ def join_arm_names(names: Sequence[str]) -> str:
 
 
 def make_estimate_span(
-    estimate: IntervalEstimate, colour: str = "accent", hollow: bool = False
+    estimate: IntervalEstimate, colour: str = "accent", shape: str = "circle"
 ) -> IntervalSpan:
-    """Return an estimate as a dot with its interval."""
+    """Return an estimate as a marker with its interval."""
     return IntervalSpan(
-        value=estimate.value, low=estimate.low, high=estimate.high, colour=colour, hollow=hollow
+        value=estimate.value, low=estimate.low, high=estimate.high, colour=colour, shape=shape
     )
 
 
@@ -78,13 +78,13 @@ def render_seeds_figure(table: EstimatesTable, measure: str, label: str) -> Canv
         value = cells[measure].value
         title = f"seed {seed}: {value:.1f}"
         spans = arms.setdefault(join_arm_names(names), [])
-        spans.append(IntervalSpan(value=value, colour="accent", hollow=True, title=title))
+        spans.append(IntervalSpan(value=value, colour="accent", title=title))
     rows = []
     for name, spans in arms.items():
         values = [span.value for span in spans]
         note = f"range {max(values) - min(values):.1f}" if len(values) > 1 else "one seed"
         ordered = tuple(sorted(spans, key=lambda span: span.value))
-        rows.append(PlotRow(label=name, spans=ordered, note=note, joined="accent"))
+        rows.append(PlotRow(label=name, spans=ordered, note=note, joined="accent", apart=True))
     axis = PlotAxis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0))
     return render_forest_plot(rows, axis, says=f"{label} by seed, for each arm")
 
@@ -111,15 +111,16 @@ def render_pairs_figure(
         PlotRow(
             label=str(route),
             spans=(
-                IntervalSpan(value=float(a[route]), hollow=True),
+                IntervalSpan(value=float(a[route]), shape="square"),
                 IntervalSpan(value=float(b[route]), colour="hue1"),
             ),
+            apart=True,
             note=f"{difference[route]:+.0f}" if abs(difference[route]) >= 0.5 else "0",
             joined="worse" if difference[route] < 0 else "quiet",
         )
         for route in order
     ]
-    keys = [LegendEntry(arms[0], "accent", True), LegendEntry(arms[1], "hue1")]
+    keys = [LegendEntry(arms[0], "accent", shape="square"), LegendEntry(arms[1], "hue1")]
     axis = PlotAxis(label=label, keep=(0.0, 100.0), within=(0.0, 100.0))
     description = f"{label} of {arms[0]} and {arms[1]} on each route"
     return render_forest_plot(rows, axis, says=description, keys=keys, height=DENSE), len(
@@ -128,7 +129,7 @@ def render_pairs_figure(
 
 
 def render_differences_figure(rows: pd.DataFrame, label: str) -> Canvas:
-    """Draw differences with their intervals: full where significant, hollow where not.
+    """Draw differences with their intervals: filled where significant, hollow where not.
 
     Args:
         rows: differences with their intervals; `short` is the label, `clear` whether it is
@@ -172,7 +173,7 @@ def make_note_header(rows: pd.DataFrame) -> list[PlotRow]:
 
 
 def make_tested_span(value: float, low: float, high: float, *, clear: bool) -> IntervalSpan:
-    """Return a dot with its interval: full where it is significant, hollow where not.
+    """Return a dot with its interval: filled where it is significant, hollow where not.
 
     Args:
         value: the difference.
@@ -181,7 +182,7 @@ def make_tested_span(value: float, low: float, high: float, *, clear: bool) -> I
         clear: whether it is significant.
     """
     colour = "accent" if clear else "quiet"
-    return IntervalSpan(value=value, low=low, high=high, colour=colour, hollow=not clear)
+    return IntervalSpan(value=value, low=low, high=high, colour=colour, unconfirmed=not clear)
 
 
 SIGNIFICANCE = (

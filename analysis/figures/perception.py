@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas
+from analysis.drawing.markers import SHAPES
 from analysis.drawing.palette import ERROR_COLOURS, HUES, is_misled
 from analysis.drawing.plots import (
     IntervalSpan,
@@ -67,10 +68,19 @@ def make_quantile_span(
     if not len(values):
         return IntervalSpan(value=math.nan)
     low, first, middle, third, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-    colour, hollow = ERROR_COLOURS[pattern], not is_misled(pattern)
     return IntervalSpan(
-        value=middle, low=low, high=high, thick=(first, third), colour=colour, hollow=hollow
+        value=middle,
+        low=low,
+        high=high,
+        thick=(first, third),
+        colour=ERROR_COLOURS[pattern],
+        shape=choose_pattern_shape(pattern),
     )
+
+
+def choose_pattern_shape(pattern: str) -> str:
+    """Return the marker of a pattern: round if cooperation misled, square if it did not correct."""
+    return "circle" if is_misled(pattern) else "square"
 
 
 def compute_windows_reach(violated: pd.DataFrame) -> float:
@@ -106,8 +116,8 @@ def render_bands_figure(
     plotted = []
     for pattern in PATTERNS:
         estimates = [by_band[band][pattern] for band in BANDS if band in by_band]
-        colour, hollow = ERROR_COLOURS[pattern], not is_misled(pattern)
-        spans = tuple(make_estimate_span(estimate, colour, hollow) for estimate in estimates)
+        colour, shape = ERROR_COLOURS[pattern], choose_pattern_shape(pattern)
+        spans = tuple(make_estimate_span(estimate, colour, shape) for estimate in estimates)
         plotted.append(
             PlotRow(
                 label=pattern,
@@ -145,8 +155,10 @@ def render_along_route_figure(table: EstimatesTable, arms: Sequence[tuple[str, .
             if names[: table.arm] == arm
             for estimate in [cells["AP pooled"]]
         ]
-        hollow = (number + number // len(HUES)) % 2 == 1
-        lines.append(PlotLine(join_arm_names(arm), tuple(points), HUES[number % len(HUES)], hollow))
+        # another shape where colours begin again
+        shape = SHAPES[(number + number // len(HUES)) % len(SHAPES)]
+        hue = HUES[number % len(HUES)]
+        lines.append(PlotLine(join_arm_names(arm), tuple(points), hue, shape))
     across = (0.0, 100.0, "part of the route, %")
     description = "average precision along the route, with 95 % intervals"
     return render_line_plot(
@@ -177,7 +189,8 @@ def render_odds_figure(
 ) -> Canvas:
     """Draw a fit's odds ratios on a logarithmic axis.
 
-    `tested` has the page-wide p of a fit that is among the page's tests; others stay hollow.
+    `tested` has the page-wide p of a fit that is among the page's tests. Others are not tested:
+    grey and filled.
 
     Args:
         fit: with a row for each pattern.
@@ -204,7 +217,7 @@ def render_odds_figure(
             low=row["low"],
             high=row["high"],
             colour=colour,
-            hollow=not clear,
+            unconfirmed=tested is not None and not clear,
         )
         rows.append(
             PlotRow(
@@ -222,7 +235,7 @@ def render_odds_figure(
         LegendEntry("not significant", "quiet", True),
     ]
     if tested is None:
-        keys = [LegendEntry("for comparison, not tested", "quiet", True)]
+        keys = [LegendEntry("for comparison, not tested", "quiet")]
     return render_forest_plot(rows, axis, says=f"odds ratios by pattern, {unit}", keys=keys)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 from analysis.drawing.canvas import Canvas
-from analysis.figures.curves import (
-    CurvePoint,
-    StyledCurve,
-    assign_styles,
-    make_horizontal_axis,
-    render_curve_figure,
-)
 from analysis.figures.driving import join_arm_names
+from analysis.figures.scatter import (
+    ScatterPoint,
+    fit_horizontal_axis,
+    fit_upright_ends,
+    render_scatter_figure,
+)
 from analysis.tables.table import EstimatesTable
 from harness.records.arms import CONDITION, NONE
 
@@ -27,27 +26,37 @@ def choose_speed_measure(table: EstimatesTable) -> str:
 
 
 def render_time_cost_figure(table: EstimatesTable) -> Canvas:
-    """Draw the collision rate of each arm over its mean speed: a colour for each system."""
-    across_measure = choose_speed_measure(table)
-    # points of a system under all conditions
-    lines: dict[str, list[CurvePoint]] = {}
+    """Draw the collision rate of each arm over its mean speed: a marker with a name for each."""
+    measure = choose_speed_measure(table)
+    points = [
+        point
+        for point in list_scatter_points(table, measure, COLLISIONS)
+        if point.is_known and math.isfinite(point.x.value)
+    ]
+    wording = "drives with a collision, %"
+    return render_scatter_figure(
+        points,
+        fit_horizontal_axis(points, measure),
+        up=(*fit_upright_ends(points, (0.0, 100.0)), wording),
+        says=f"{wording}, over {measure}, a marker for each system and condition",
+    )
+
+
+def list_scatter_points(table: EstimatesTable, across: str, up: str) -> list[ScatterPoint]:
+    """Return a point for each arm of a table.
+
+    Args:
+        table: of estimates by arm.
+        across: the measure of the horizontal axis.
+        up: the measure of the upright axis.
+    """
+    points = []
     for names, cells in table.list_rows():
         values = dict(zip(table.by, names, strict=True))
         label = join_arm_names([value for name, value in values.items() if name != CONDITION])
         condition = values.get(CONDITION, NONE)
-        datum = CurvePoint(
-            x=cells[across_measure],
-            y=cells[COLLISIONS],
-            title=f"{label}, {condition}",
-            hollow=condition != NONE,
-        )
-        lines.setdefault(label, []).append(datum)
-    look = assign_styles(list(lines))
-    curves = [
-        StyledCurve(label=label, style=look[label], data=tuple(data))
-        for label, data in lines.items()
-    ]
-    wording = "drives with a collision, %"
-    says = f"{wording}, over {across_measure}, a point for each system and condition"
-    across = make_horizontal_axis(curves, across_measure)
-    return render_curve_figure(curves, across, up=(0.0, 100.0, wording), says=says, joined=False)
+        x, y = cells[across], cells[up]
+        interval = f" ({y.low:.2f} to {y.high:.2f})" if math.isfinite(y.low) else ""
+        title = f"{label}, {condition}: {y.value:.2f}{interval}, n {y.n}"
+        points.append(ScatterPoint(label=label, condition=condition, x=x, y=y, title=title))
+    return points

@@ -57,7 +57,11 @@ def render_attempts_section(report: ReportContents) -> Markup:
     )
     text = render_paragraph(f"{EXPLAINED}{describe_collection_truth(collection)}.", class_="quiet")
     return render_section(
-        "attempts", "All attempts", text, render_tag("div", scrolled, rest, class_="wide")
+        "attempts",
+        "All attempts",
+        text,
+        render_tag("div", scrolled, rest, class_="wide"),
+        printed=False,
     )
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.picture import render_canvas, write_png
 from analysis.drawing.svg import render_svg_file
-from analysis.figures.curves import render_sweep_figures, render_volume_figures
+from analysis.figures.curves import render_sweep_figures
+from analysis.figures.volume import render_volume_figures
 from analysis.report import evidence, html_tables
 from analysis.report.gather import ReportContents
 from analysis.report.html import (
@@ -36,10 +37,11 @@ ABOUT = (
     " size, are among the tests of the page."
 )
 TRADE_OFF = (
-    "One point for each system and condition, with intervals both ways; full markers are without"
-    " disturbance, hollow ones disturbed. At the left edge (0) is what received nothing. Bytes are"
-    " those of messages that the system used. The networks shipped here are lite ones: what they"
-    " share is not as large as what the published networks share, so do not compare these volumes"
+    "One marker for each system and condition, with its name; a line joins a disturbed arm and the"
+    " same arm without disturbance. The upright axis reaches as far as the markers. Of more than"
+    " six arms, the table has the intervals. At the left edge (0) is what received nothing. Bytes"
+    " are those of messages that the system used. The networks shipped here are lite ones: what"
+    " they share is not as large as what the published networks share, so do not compare these volumes"
     " with published ones."
 )
 
@@ -47,12 +49,21 @@ TRADE_OFF = (
 def render_curves_section(report: ReportContents) -> Markup:
     """Return the section."""
     parts = list(render_sweep_curves(report.tables)) + list(render_trade_off(report.tables))
-    nothing = render_paragraph(
-        "No disturbance was driven at several sizes, and no message was received;"
-        " sweep.latency=[0,0.2,0.5] drives sizes.",
-        class_="quiet",
-    )
+    nothing = render_paragraph(describe_missing_curves(report), class_="quiet")
     return render_section("curves", "Curves", parts or nothing)
+
+
+def describe_missing_curves(report: ReportContents) -> str:
+    """Return why there is no curve."""
+    text = "No disturbance was driven at several sizes; sweep.latency=[0,0.2,0.5] drives sizes. "
+    if report.results_only:
+        return f"{text}Bytes received are left out: this report was made with --results-only."
+    if report.collection.packed:
+        return (
+            f"{text}Bytes received are left out: packing left out the records of messages. It says"
+            " nothing about whether messages were received."
+        )
+    return f"{text}No message was received."
 
 
 def render_sweep_curves(tables: Mapping[str, EstimatesTable]) -> Iterator[Content]:

@@ -12,7 +12,6 @@ from analysis.drawing.svg import render_inline_svg
 from analysis.figures.driving import (
     join_arm_names,
     render_measure_figure,
-    render_overview_figures,
     render_seeds_figure,
 )
 from analysis.figures.perception import (
@@ -47,6 +46,10 @@ from harness.records.arms import format_arm_label, make_arm_sort_key
 
 MOST_FIGURES = 18
 """Of one kind, one for each arm or pair; the tables have all."""
+SEED_FIGURES = (
+    ("DS", "driving score", "Driving score by seed"),
+    ("violations %", "violations, %", "Violations by seed"),
+)
 ONE_ERROR, ONE_DEVIATION = "for one more error", "for one more SD of the rate"
 FITS = {
     TIMING_FAIR: ("Timing-fair: over the same stretch of the same route", ONE_DEVIATION),
@@ -82,36 +85,6 @@ def render_named_table(report: ReportContents, name: str) -> Content:
     return html_tables.render_estimates_table(report.tables[name]) if name in report.tables else ""
 
 
-def render_overview_section(report: ReportContents) -> Content:
-    """Return the first figures of the page."""
-    table = report.tables["driving"]
-    if not table.list_rows():
-        return ""
-    return render_section(
-        "overview",
-        "Driving score and collision rate",
-        [
-            render_tag(
-                "div",
-                [
-                    render_tag("figure", Markup(render_inline_svg(canvas)))
-                    for canvas in render_overview_figures(table)
-                ],
-                class_="figures",
-            ),
-            render_named_table(report, "time_cost"),
-        ],
-        render_paragraph(
-            "Each row is an arm: a system, and what disturbs the messages it gets (none: nothing)."
-            " Mean or share over drives with its 95 % confidence interval; n is the number of"
-            " drives. The driving score is the share of the route that was driven, times a factor"
-            " below 1 for an infraction. Intervals of two arms may overlap although their paired"
-            " difference is statistically significant.",
-            class_="quiet",
-        ),
-    )
-
-
 def render_driving_section(report: ReportContents) -> Markup:
     """Return table II and its two figures."""
     table = report.tables["driving"]
@@ -140,23 +113,24 @@ def render_driving_section(report: ReportContents) -> Markup:
 
 
 def render_seeds_section(report: ReportContents) -> Markup:
-    """Return the spread over seeds."""
+    """Return the spread over seeds, if any arm has more than one."""
     table = report.tables["seeds"]
     if not table.list_rows():
         return render_section("seeds", "Seeds", render_paragraph("No attempt has a result."))
-    rendered = [
-        render_figure(render_seeds_figure(table, "DS", "driving score"), "Driving score by seed"),
-        render_figure(
-            render_seeds_figure(table, "violations %", "violations, %"), "Violations by seed"
-        ),
-    ]
-    return render_section(
-        "seeds",
-        "Seeds",
-        render_paragraph("Each circle is one seed's mean over its routes.", class_="quiet"),
-        render_figure_group(rendered),
-        render_details("Each seed as a table", render_named_table(report, "seeds")),
-    )
+    seeds = report.collection.attempts.groupby("arm")["seed"].nunique()
+    if seeds.max() == 1:
+        text = "Each arm has one seed: there is no spread over seeds to show."
+        rendered: Content = render_paragraph(text, class_="quiet")
+    else:
+        rendered = [
+            render_paragraph("Each dot is one seed's mean over its routes.", class_="quiet"),
+            render_figure_group(
+                render_figure(render_seeds_figure(table, measure, label), title)
+                for measure, label, title in SEED_FIGURES
+            ),
+        ]
+    by_seed = render_details("Each seed as a table", render_named_table(report, "seeds"))
+    return render_section("seeds", "Seeds", rendered, by_seed)
 
 
 def render_errors_section(report: ReportContents) -> Markup:
@@ -231,8 +205,8 @@ def render_common_stretch(report: ReportContents) -> Content:
 def render_pattern_glossary() -> Markup:
     """Return the meaning of the six patterns."""
     return render_paragraph(
-        "L...: cooperation misled; the ego alone was right (filled dots). C...: cooperation did not"
-        " correct an error of the ego alone (hollow dots). The error: ",
+        "L...: cooperation misled; the ego alone was right (round markers). C...: cooperation did"
+        " not correct an error of the ego alone (square markers). The error: ",
         render_tag("b", "ME"),
         " missed (false negative), ",
         render_tag("b", "LE"),

@@ -16,16 +16,16 @@ from analysis.report.costs import format_cost_sentence
 from analysis.report.html import (
     Content,
     Markup,
+    format_counted_noun,
     format_signed_difference,
     render_bullets,
+    render_details,
     render_paragraph,
     render_tag,
 )
 
 UNITS = {"driving score": "points", "violations, %": "percentage points"}
 """The measures that sentences are about, and the units of their differences."""
-MOST_PAIRS = 12
-"""Sentences about pairs of systems; a table has them all."""
 
 
 def render_key_findings(
@@ -33,38 +33,26 @@ def render_key_findings(
 ) -> Markup:
     """Return the key findings as lists under their questions."""
     contrasts = declared.contrasts
-    # sentences by question
-    disturbed = [sentence for _, sentence in format_contrast_sentences(contrasts, DISTURBED)]
-    families = [
-        family for family in dict.fromkeys(contrasts.table["family"]) if family != DISTURBED
-    ]
-    factors = [family for family in families if family.startswith(BY)]
-    under = [family for family in families if family not in factors]
-    systems = [
-        sentence for family in under for sentence in format_contrast_sentences(contrasts, family)
-    ]
-    hidden = max(len(systems) - MOST_PAIRS, 0)
-    # only questions that have an answer
-    parts: list[Content] = []
-    if disturbed:
-        parts += [render_tag("h3", "Does a disturbance change driving?"), render_bullets(disturbed)]
-    for family in factors:
+    families = list(dict.fromkeys(contrasts.table["family"]))
+    # sentences by question: a disturbance, each further factor, systems under each condition
+    questions: list[tuple[str, list[str]]] = []
+    if DISTURBED in families:
+        questions.append(("Does a disturbance change driving?", [DISTURBED]))
+    for family in (name for name in families if name.startswith(BY)):
         title = f"Does {family.removeprefix(BY)} change driving?"
         title = "Do the campaigns differ?" if family == f"{BY}{CAMPAIGN}" else title
-        parts += [
-            render_tag("h3", title),
-            render_bullets(text for _, text in format_contrast_sentences(contrasts, family)),
+        questions.append((title, [family]))
+    under = [name for name in families if name != DISTURBED and not name.startswith(BY)]
+    if under:
+        questions.append(("Do systems differ?", under))
+    parts: list[Content] = []
+    for title, asked in questions:
+        sentences = [
+            sentence
+            for family in asked
+            for sentence in format_contrast_sentences(contrasts, family)
         ]
-    # significant pairs first; the others are in the table
-    if systems:
-        shown = sorted(systems, key=lambda sentence: not sentence[0])[:MOST_PAIRS]
-        parts += [
-            render_tag("h3", "Do systems differ?"),
-            render_bullets(sentence for _, sentence in shown),
-        ]
-    if hidden:
-        rest = f"{hidden} more pairs of systems are in the table of differences."
-        parts.append(render_paragraph(rest, class_="quiet"))
+        parts += [render_tag("h3", title), *render_sentences(sentences)]
     if regressions:
         parts.append(render_tag("h3", "Which errors are associated with violations?"))
         parts.append(
@@ -77,6 +65,19 @@ def render_key_findings(
     if not parts:
         return render_paragraph("Nothing to compare: fewer than two arms.")
     return render_tag("div", parts)
+
+
+def render_sentences(sentences: Sequence[tuple[bool, Content]]) -> Iterator[Content]:
+    """Yield the significant comparisons of a question as a list, and the others in a fold."""
+    clear = [sentence for is_clear, sentence in sentences if is_clear]
+    others = [sentence for is_clear, sentence in sentences if not is_clear]
+    yield render_bullets(clear) if clear else render_paragraph("None is significant.")
+    if others:
+        yield render_details(
+            f"{format_counted_noun(len(others), 'comparison')} that"
+            f" {'is' if len(others) == 1 else 'are'} not significant",
+            render_bullets(others),
+        )
 
 
 def format_contrast_sentences(

@@ -8,6 +8,8 @@ from typing import TypeAlias
 from analysis.drawing.svg import escape_markup
 
 VOID = {"meta", "br", "hr"}
+SCREEN_ONLY = "screen"
+"""Class of folds that paper leaves closed."""
 
 
 class Markup(str):
@@ -60,13 +62,34 @@ def render_bullets(items: Iterable[Content]) -> Markup:
     return render_tag("ul", [render_tag("li", item) for item in items])
 
 
-def render_details(summary: str, *content: Content) -> Markup:
-    """Return what opens when asked for."""
-    return render_tag("details", render_tag("summary", summary), *content)
+def render_details(summary: str, *content: Content, printed: bool = True) -> Markup:
+    """Return a fold, which opens when asked for, and on paper.
+
+    Args:
+        summary: is always seen.
+        content: inside the fold.
+        printed: whether paper has the content; long listings are for the screen and in files.
+    """
+    class_ = "" if printed else SCREEN_ONLY
+    return render_tag("details", render_tag("summary", summary), *content, class_=class_)
 
 
-def render_section(name: str, title: str, *content: Content) -> Markup:
-    """Return a section that can be linked to."""
+def render_section(name: str, title: str, *content: Content, printed: bool = True) -> Markup:
+    """Return a section that can be linked to: a fold below its heading.
+
+    Args:
+        name: of the link.
+        title: the heading.
+        content: inside the fold.
+        printed: whether paper has the content.
+    """
+    heading = render_tag("summary", render_tag("h2", title))
+    class_ = "part" if printed else f"part {SCREEN_ONLY}"
+    return render_tag("section", render_tag("details", heading, *content, class_=class_), id=name)
+
+
+def render_open_section(name: str, title: str, *content: Content) -> Markup:
+    """Return a section that is seen as a whole."""
     return render_tag("section", render_tag("h2", title), *content, id=name)
 
 

@@ -18,8 +18,7 @@ from analysis.report.html import (
 def render_messages_section(report: ReportContents) -> Markup:
     """Return the ages of messages, and how much was sent."""
     if "messages" not in report.tables:
-        reason = "with --results-only" if report.results_only else "of an unpacked campaign"
-        text = f"Left out: this report was made {reason}."
+        text = describe_missing_messages(report)
         return render_section("messages", "Messages", render_paragraph(text))
     if not report.tables["messages"].list_rows():
         return render_section("messages", "Messages", render_paragraph("No message was sent."))
@@ -43,4 +42,16 @@ def render_messages_section(report: ReportContents) -> Markup:
         "Messages",
         render_figure_group(rendered),
         *(render_named_table(report, n) for n in names),
+    )
+
+
+def describe_missing_messages(report: ReportContents) -> str:
+    """Return why there are no tables of messages, and what results say of messages."""
+    if report.results_only:
+        return "Left out: this report was made with --results-only."
+    used = report.collection.attempts["messages_used"].sum()
+    count = f" The results count {used:.0f} messages that systems used." if used > 0 else ""
+    return (
+        "Left out: the campaigns were packed, and packing left out the records of messages."
+        f"{count} Ages, bytes and losses are in the records of the original campaigns only."
     )

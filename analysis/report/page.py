@@ -27,6 +27,7 @@ from analysis.report.html import (
     format_counted_noun,
     render_bullets,
     render_details,
+    render_grid_table,
     render_paragraph,
     render_section,
     render_tag,
@@ -34,6 +35,7 @@ from analysis.report.html import (
 from analysis.report.messages import render_messages_section
 from analysis.report.script import SCRIPT, format_security_policy
 from analysis.report.style import format_style_sheet
+from analysis.report.summary import render_summary_section
 from analysis.report.surrogates import render_surrogates_section
 from analysis.report.violations import render_attribution_section, render_violations_section
 from harness.records.reading import CampaignRecords
@@ -42,8 +44,12 @@ MOST_NAMED = 3
 """Campaigns that a title has room for."""
 MOST_MISSING = 300
 """Attempts without result in the page; `missing.csv` has all."""
+BROKEN_NOTE = " broken:"
+"""Start of a warning about one broken record."""
+MOST_BROKEN = 3
+"""Warnings about broken records that are seen at once; more are in a fold."""
 SECTIONS = {
-    "overview": "Overview",
+    "overview": "Asked and found",
     "findings": "Findings",
     "campaigns": "Campaigns",
     "run": "What was run",
@@ -95,7 +101,7 @@ def render_report_page(report: ReportContents) -> str:
         render_settings_section(report),
     ]
     # sections without anything to show are not in the contents
-    first = evidence.render_overview_section(report)
+    first = render_summary_section(report)
     absent = [name for name, part in (("overview", first), ("campaigns", compared)) if not part]
     # the page loads nothing from elsewhere
     head = render_tag(
@@ -173,12 +179,18 @@ def render_notes(report: ReportContents) -> Content:
 
 
 def render_note_list(known: list[str]) -> Markup:
-    """Return notes as a list of sentences."""
-    return render_tag(
-        "div",
-        render_bullets(f"{capitalise_note(note).rstrip('.')}." for note in known),
-        class_="notes",
-    )
+    """Return notes as a list of sentences: one line for each kind, broken records in a fold."""
+    broken = [note for note in known if note.removeprefix(WARNING_PREFIX).startswith(BROKEN_NOTE)]
+    others = [note for note in known if note not in broken]
+    if len(broken) <= MOST_BROKEN:
+        return render_tag("div", render_bullets(map(format_note, known)), class_="notes")
+    fold = render_details(f"{len(broken)} broken records", render_bullets(map(format_note, broken)))
+    return render_tag("div", render_bullets(map(format_note, others)), fold, class_="notes")
+
+
+def format_note(note: str) -> str:
+    """Return a note as a sentence with a full stop."""
+    return f"{capitalise_note(note).rstrip('.')}."
 
 
 def capitalise_note(note: str) -> str:
@@ -201,22 +213,24 @@ def render_findings_section(report: ReportContents) -> Markup:
 
 
 def render_run_section(report: ReportContents) -> Markup:
-    """Return what was run: what all campaigns have in common, then campaign by campaign."""
-    first, *others = [
+    """Return what was run: what all campaigns have in common, then a row for each campaign."""
+    campaigns = [
         collect_campaign_facts(campaign, report) for campaign in report.collection.campaigns
     ]
+    if len(campaigns) == 1:
+        return render_section("run", "What was run", render_facts(campaigns[0]))
+    first = campaigns[0]
     shared = {
         name: text
         for name, text in first.items()
-        if others and all(other.get(name) == text for other in others)
+        if all(other.get(name) == text for other in campaigns)
     }
-    apart = [
-        {name: text for name, text in known.items() if name not in shared}
-        for known in (first, *others)
-    ]
-    return render_section(
-        "run", "What was run", [render_facts(part) for part in (*apart, shared) if part]
+    apart = [name for name in first if name not in shared]
+    rows = [[known[name] for name in apart] for known in campaigns]
+    table = render_details(
+        f"{len(campaigns)} folders, and in what they differ", render_grid_table(apart, rows)
     )
+    return render_section("run", "What was run", render_facts(shared) if shared else "", table)
 
 
 def render_facts(known: Mapping[str, str]) -> Markup:
@@ -326,6 +340,7 @@ def render_settings_section(report: ReportContents) -> Markup:
             )
             for campaign in report.collection.campaigns
         ],
+        printed=False,
     )
 
 

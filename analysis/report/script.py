@@ -117,6 +117,8 @@ const reveal = () => {
   for (let part = target; part; part = part.parentElement) {
     if (part.tagName === 'DETAILS') part.open = true;
   }
+  const fold = target?.querySelector(':scope > details.part');
+  if (fold) fold.open = true;
   if (target) target.scrollIntoView();
 };
 
@@ -126,6 +128,16 @@ for (const table of document.querySelectorAll('table.cells')) {
 for (const table of document.querySelectorAll('table.filtered')) {
   if (table.crucibleRows) filterable(table);
 }
+const opened = [];
+addEventListener('beforeprint', () => {
+  document.querySelectorAll('details:not([open]):not(.screen)').forEach(fold => {
+    fold.open = true;
+    opened.push(fold);
+  });
+});
+addEventListener('afterprint', () => {
+  opened.splice(0).forEach(fold => { fold.open = false; });
+});
 addEventListener('hashchange', reveal);
 reveal();
 })();

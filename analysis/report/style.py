@@ -85,6 +85,14 @@ code,pre{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 code{background:var(--panel);padding:2px 5px;border-radius:3px}
 pre{background:var(--panel);padding:14px 16px;border-radius:4px;white-space:pre-wrap;margin:8px 0}
 details{margin:10px 0}
+details.part{border-top:1px solid var(--line);margin:0}
+details.part>summary{padding:13px 0;color:var(--ink)}
+details.part>summary h2{display:inline;border:0;margin:0;padding:0}
+details.part[open]{padding-bottom:30px}
+.pair{max-width:none}
+.pair>div{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));
+ gap:14px 34px}
+.pair svg{max-width:470px}
 summary{cursor:pointer;font-size:14.5px;color:var(--accent)}
 .list{list-style:none;padding:0;max-width:none;font-size:14px;columns:2;column-gap:40px}
 .list li{break-inside:avoid;border-bottom:1px solid var(--line);padding:4px 0;margin:0}
@@ -136,9 +144,12 @@ table.cells,.scroll table.cells{display:table;font-size:7.5pt}
 .scroll table.cells{font-size:6.5pt}
 .controls label,.controls button{display:none}
 .cells small{white-space:normal}
-details:not([open])>summary::after{content:" (folded on screen, not printed)";color:var(--quiet)}
+details:not([open]):not(.screen)::details-content{display:block;content-visibility:visible;
+ height:auto}
+.screen:not([open])>summary::after{content:" (not printed; the files have it)";
+ color:var(--quiet);font-size:9pt}
 summary{color:var(--ink);list-style:none}
-
+details.part>summary{break-after:avoid}
 .cells th,.cells td{padding:3px 5px 3px 0}
 .cells thead th,.cells small{font-size:6.5pt}
 .strip{grid-template-columns:repeat(3,1fr)}

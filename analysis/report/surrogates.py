@@ -38,7 +38,12 @@ def render_surrogates_section(report: ReportContents) -> Markup:
         if len(rows)
         else ""
     )
-    note = " An arm that buys safety with time is further left and lower."
+    note = (
+        " An arm that buys safety with time is further left and lower. Both axes reach as far as"
+        " the markers, not to 0. A line joins a disturbed arm and the same arm undisturbed. Markers"
+        " that would hide each other are set apart, with a line to the true place. Of more than six"
+        " arms, the table has the intervals."
+    )
     caption = render_tag("figcaption", render_tag("b", "Collisions and speed."), note)
     figure = render_tag(
         "figure", caption, Markup(render_inline_svg(render_time_cost_figure(table)))
@@ -56,6 +61,7 @@ def render_surrogates_section(report: ReportContents) -> Markup:
     shown = [
         render_paragraph(text, class_="quiet"),
         render_tag("div", figure, class_="figures"),
+        html_tables.render_estimates_table(table),
         html_tables.render_estimates_table(report.tables["surrogates"]),
         differences,
     ]

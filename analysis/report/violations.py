@@ -69,6 +69,7 @@ def render_violations_section(report: ReportContents) -> Markup:
                 [render_tag("li", render_case_line(case), id=case.anchor) for case in others],
                 class_="list",
             ),
+            printed=False,
         )
     return render_section(
         "violations",

@@ -23,12 +23,17 @@ from harness.campaign.folder.campaign_folder import (
 )
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.folder.summary import summarise_campaign
-from harness.campaign.planning.estimate import estimate_campaign
+from harness.campaign.planning.estimate import (
+    CampaignEstimate,
+    ExpectedAttempts,
+    estimate_campaign,
+)
 from harness.campaign.planning.paces import select_known_paces, update_paces
 from harness.campaign.planning.plan import CampaignPlan, plan_campaign
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.planning.writable import refuse_unwritable
 from harness.campaign.printing.progress import (
+    UNKNOWN,
     describe_exhausted_attempts,
     follow_progress,
     print_event,
@@ -118,13 +123,19 @@ def run_or_refuse(config: DictConfig) -> int:
         rebuild_ledger(folder)
         # those that finished here are what the speed is measured by
         before = list_finished_attempts(folder)
-        announce_campaign(planned, folder, settings)
+        estimate = announce_campaign(planned, folder, settings)
         tries = settings["attempts_per_route"]
         queue = WorkQueue(planned.attempts, folder, tries, settings["retry_failed"])
         live = resolve_live_address(settings["live"], here) if queue else None
         began = time.monotonic()
         run_work_queue(
-            queue, executor, folder=folder, settings=settings, town=planned.town, live=live
+            queue,
+            executor,
+            folder=folder,
+            settings=settings,
+            town=planned.town,
+            live=live,
+            expected=estimate.expected.select_attempts(queue.list_waiting()),
         )
         took = time.monotonic() - began
         speed = measure_throughput(folder, before, tick=settings["tick"], seconds=took)
@@ -150,8 +161,10 @@ def run_or_refuse(config: DictConfig) -> int:
     return DONE if whole else SOME_FAILED
 
 
-def announce_campaign(planned: CampaignPlan, folder: Path, settings: CampaignSettings) -> None:
-    """Print the plan, the estimate and the folder, before the first try."""
+def announce_campaign(
+    planned: CampaignPlan, folder: Path, settings: CampaignSettings
+) -> CampaignEstimate:
+    """Print the plan, the estimate and the folder, before the first try; return the estimate."""
     expected = estimate_campaign(planned, folder, select_known_paces(settings))
     if settings["progress"] in ("live", "plain"):
         show_beginning(planned, folder, expected)
@@ -166,6 +179,7 @@ def announce_campaign(planned: CampaignPlan, folder: Path, settings: CampaignSet
             bytes=round(expected.bytes),
             folder=str(folder),
         )
+    return expected
 
 
 def run_work_queue(
@@ -176,6 +190,7 @@ def run_work_queue(
     settings: CampaignSettings,
     town: str,
     live: str | None = None,
+    expected: ExpectedAttempts = UNKNOWN,
 ) -> None:
     """Run what is in the queue on the executor's worker slots; `live` is a viewer's address.
 
@@ -186,6 +201,7 @@ def run_work_queue(
         settings: of the campaign.
         town: of all its routes.
         live: address of a viewer; None for none.
+        expected: what the attempts are expected to take.
     """
     work = TaskSettings(
         folder=folder.resolve(),
@@ -198,7 +214,7 @@ def run_work_queue(
         live=live,
     )
     count = min(executor.workers, len(queue))
-    with follow_progress(settings["progress"], queue.progress, count) as listener:
+    with follow_progress(settings["progress"], queue.progress, count, expected) as listener:
         if count:
             exported = add_export_listener(settings, folder, listener)
             with exported as listeners, executor.slots(work, count) as slots:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import yaml
-from rich.progress import track
 
 from harness.common.errors import UserError
+from harness.common.progress_bar import track_items
 from harness.common.recordings import PROTOCOL, AgentLook, RecordedScenario
 from harness.datasets.opening import open_recordings
 from harness.datasets.opv2v_reading import read_opv2v_protocol
@@ -80,7 +80,7 @@ def export_dataset(source: Path, folder: Path, layout: str) -> str:
     missing = [one for one in scenarios if not (folder / one.folder.name).exists()]
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
-    for scenario in track(missing, "scenarios", transient=True):
+    for scenario in track_items(missing, "scenarios"):
         written += publish_scenario(scenario, folder, wanted[scenario.folder.name], layout)
     there = len(scenarios) - len(missing)
     return f"{folder}: {len(missing)} scenarios written with {written} sweeps, {there} were there"

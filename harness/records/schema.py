@@ -214,7 +214,10 @@ BOX_CHANGES = _build_record_schema(
         _make_column(name, _NAME, "", description)
         for name, description in (
             ("change", "removed, moved or added"),
-            ("pattern", "error pattern that was repaired or injected"),
+            (
+                "pattern",
+                "error pattern that was repaired or injected; rest: see repairs to on time",
+            ),
             ("class", "vehicle, pedestrian or cyclist"),
         )
     ),

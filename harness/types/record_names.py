@@ -4,6 +4,9 @@ from __future__ import annotations
 
 PATTERNS = ("LCME", "LCLE", "LADE", "CCME", "CCLE", "CADE")
 """The six cooperative error patterns."""
+REST = "rest"
+DIFFERENCES = (*PATTERNS, REST)
+"""By what boxes on time differ from those of disturbed messages: a pattern, or none of them."""
 SURROGATES = {
     "smallest_gap": "m",
     "smallest_ttc": "s",

@@ -10,16 +10,17 @@ from typing import Any
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas, Polyline, estimate_text_width
+from analysis.drawing.markers import CROSS, add_marker
 from analysis.drawing.plots import WIDTH
 from analysis.drawing.scale import AxisScale, compute_axis_ends
 from analysis.figures.curves import (
     HEIGHT,
+    MARKER,
     SAMPLE,
     CurvePoint,
     CurveStyle,
     HorizontalAxis,
     StyledCurve,
-    add_marker,
     assign_styles,
     make_horizontal_axis,
     render_curve_figure,
@@ -45,7 +46,7 @@ PANEL = 130.0
 """Height of an arm's own axes, if there are several."""
 WORDS, TITLE, AXIS, UNDER = 12.0, 38.0, 20.0, 16.0
 """Room for the words on top, above and below an arm's axes, and for the last one's label."""
-RING, LIGHT = 2.2, 0.45
+RADIUS_FREE, LIGHT = 2.0, 0.45
 """Radius and opacity of what shows that a drive is free of violations again."""
 ROOM = 1.15
 """The upright axis, as a share of the largest size."""
@@ -54,7 +55,7 @@ ROOM = 1.15
 def render_violation_free_figure(table: EstimatesTable, name: str) -> Canvas:
     """Return the share still free of violations over the size, a line for each arm.
 
-    Hollow markers are the drives of one size alone, whatever happens at smaller ones.
+    Crosses are the drives of one size alone, whatever happens at smaller ones.
     """
     look = assign_styles([arm for (arm, _), _ in table.list_rows()])
     curves = [
@@ -67,25 +68,26 @@ def render_violation_free_figure(table: EstimatesTable, name: str) -> Canvas:
     wording = "attempts free of violations, %"
     across = make_horizontal_axis(curves, format_size_label(name))
     says = f"{wording}, over {format_size_label(name)}, with 95 % intervals that resample routes"
-    words = f"hollow: drives of one {'age' if name == AGES else 'size'} alone"
+    words = f"crosses: drives of one {'age' if name == AGES else 'size'} alone"
     return render_curve_figure(curves, across, up=(0.0, 100.0, wording), says=says, words=words)
 
 
 def collect_share_points(table: EstimatesTable, arm: str, measure: str) -> Iterator[CurvePoint]:
-    """Yield the points of an arm; those of one size alone are hollow, without an interval."""
+    """Yield the points of an arm; those of one size alone are crosses, without an interval."""
     for (of, size), cells in table.list_rows():
         estimate = cells.get(measure, NO_ESTIMATE)
         if of == arm and math.isfinite(estimate.value):
             x, alone = replace(NO_ESTIMATE, value=float(size)), measure == DRIVEN
             y = replace(estimate, low=math.nan, high=math.nan) if alone else estimate
-            yield CurvePoint(x=x, y=y, title=f"{arm}, {size}{' alone' * alone}", hollow=alone)
+            title = f"{arm}, {size}{' alone' * alone}"
+            yield CurvePoint(x=x, y=y, title=title, shape=CROSS if alone else "")
 
 
 def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> Canvas | None:
     """Return critical sizes over reveal times, of ages with the bound that stopping sets.
 
     Arms are below each other. A line spans the interval of an attempt, with its marker at the first
-    size with a violation; hollow markers are not confirmed; arrows are censored. Small rings and
+    size with a violation; hollow markers are not confirmed; arrows are censored. Small dots and
     light lines are at larger sizes without a violation. Left of the dashed line, the median
     stopping time, the ego's own sensors are too late for a stop. Reveal times are those by
     geometry, in which no drive has a part. None where no mover was met.
@@ -101,7 +103,7 @@ def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> C
     canvas = Canvas(WIDTH, WORDS + len(look) * (TITLE + height + AXIS) + UNDER, says)
     # what markers mean
     words = "hollow: not confirmed" + ("; bar: largest age to stop" if name == AGES else "")
-    words += "; small ring: no violation again" if (met[FREE_AGAIN_COLUMN] != "").any() else ""
+    words += "; small dot: no violation again" if (met[FREE_AGAIN_COLUMN] != "").any() else ""
     canvas.add_text((WIDTH - 4, 9.0), words, anchor="end", colour="quiet", size=9.5)
     # one horizontal axis for all arms
     ends = compute_axis_ends([*met[REVEAL], *met[NEEDED]], [0.0])
@@ -152,11 +154,17 @@ def render_attempt_interval(
         canvas.add_line([(x, start), (x, end)], style.colour, 1.6)
         tips = [(x - HEAD, end - way * HEAD), (x, end), (x + HEAD, end - way * HEAD)]
         canvas.add_line(tips, style.colour, 1.6)
-        add_marker(canvas, (x, start), style, title=title)
+        add_marker(canvas, (x, start), MARKER, colour=style.colour, shape=style.marker, title=title)
         return
     canvas.add_line([(x, up.place_value(low)), (x, up.place_value(high))], style.colour, 2.2)
     add_marker(
-        canvas, (x, up.place_value(high)), style, hollow=row["confirmed"] != "yes", title=title
+        canvas,
+        (x, up.place_value(high)),
+        MARKER,
+        colour=style.colour,
+        shape=style.marker,
+        unconfirmed=row["confirmed"] != "yes",
+        title=title,
     )
 
 
@@ -172,4 +180,4 @@ def render_free_runs(
             Polyline(points=ends, stroke=style.colour, width=2.2, opacity=LIGHT, title=title)
         )
         for end in dict.fromkeys(ends):
-            canvas.add_dot(end, RING, colour=style.colour, hollow=True, title=title)
+            add_marker(canvas, end, RADIUS_FREE, colour=style.colour, title=title)

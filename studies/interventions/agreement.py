@@ -18,7 +18,7 @@ from analysis.regression.estimators import TIMING_FAIR, WINDOW_METHOD
 from harness.records.arms import Arm
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import Floats
-from studies.interventions.arms import REPAIR, InterventionArm
+from studies.interventions.arms import InterventionArm
 from studies.interventions.paired import ALPHA, OUTCOMES
 
 VIOLATIONS_NAME = OUTCOMES[0].name
@@ -36,7 +36,7 @@ def build_regression_table(
     singles = {
         next(iter(arm.patterns)): arm.name
         for arm in arms
-        if arm.kind == REPAIR and len(arm.patterns) == 1 and arm.base == base
+        if arm.repairs_to_truth and len(arm.patterns) == 1 and arm.base == base
     }
     if not singles or base not in list_arms(collection.attempts):
         return pd.DataFrame()

@@ -23,10 +23,12 @@ from analysis.surrogates import (
 )
 from harness.common.errors import UserError
 from harness.records.arms import NONE, Arm
-from harness.types.record_names import GROUND_TRUTHS, PATTERNS
+from harness.types.record_names import DIFFERENCES, GROUND_TRUTHS, PATTERNS
 
 INTERVENTION = "intervention"
 REPAIR, INJECT = "repair", "inject"
+TRUTH, ON_TIME = "truth", "on_time"
+"""What errors are repaired to."""
 SPEED, GOAL_TIME = "shared_speed", "time_to_goal"
 STOPS, BRAKING = "stops without reason", "hard braking without reason"
 MEASURED = (
@@ -46,6 +48,7 @@ class InterventionArm:
 
     arm: Arm
     kind: str  # repair or inject
+    repair_to: str = TRUTH  # or on_time
     patterns: frozenset[str]
     times: float  # of the measured rates, of injections
     truth_filter: str
@@ -61,6 +64,11 @@ class InterventionArm:
         return self.arm.replace_factors(**{INTERVENTION: NONE})
 
     @property
+    def repairs_to_truth(self) -> bool:
+        """Whether errors of whole patterns are repaired."""
+        return self.kind == REPAIR and self.repair_to == TRUTH
+
+    @property
     def name(self) -> str:
         """The intervention's name."""
         return self.arm[INTERVENTION]
@@ -71,6 +79,9 @@ class InterventionArm:
         ordered = sort_patterns(self.patterns)
         if self.kind == INJECT:
             return f"inject {self.times:g} times"
+        if self.repair_to == ON_TIME:
+            names = "everything" if len(ordered) == len(DIFFERENCES) else " ".join(ordered)
+            return f"on time: {names}" if ordered else "on time: nothing"
         if len(ordered) == len(PATTERNS):
             return "repair all six"
         if len(ordered) == len(PATTERNS) - 1:
@@ -81,7 +92,7 @@ class InterventionArm:
 
 def sort_patterns(patterns: Iterable[str]) -> list[str]:
     """Return patterns in their usual order."""
-    return sorted(patterns, key=PATTERNS.index)
+    return sorted(patterns, key=DIFFERENCES.index)
 
 
 def collect_intervention_arms(collection: CampaignCollection) -> list[InterventionArm]:
@@ -107,10 +118,13 @@ def check_intervention_record(result: Mapping[str, Any]) -> dict[str, Any]:
     record = result[INTERVENTION]
     kinds = [dict(record[kind]) for kind in ("removed", "moved", "added")]
     patterns = frozenset(map(str, record["patterns"]))
-    if record["kind"] not in (REPAIR, INJECT) or not patterns <= set(PATTERNS):
+    repair_to = str(record.get("repair_to", TRUTH))
+    known = {TRUTH: PATTERNS, ON_TIME: DIFFERENCES}.get(repair_to, ())
+    if record["kind"] not in (REPAIR, INJECT) or not patterns <= set(known):
         raise ValueError(f"{record['kind']} of {sorted(patterns)}")
     return {
         "kind": str(record["kind"]),
+        "repair_to": repair_to,
         "patterns": patterns,
         "times": float(record.get("times", 1.0)),
         "truth_filter": str(record["truth_filter"]),
@@ -124,7 +138,7 @@ def check_intervention_record(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def merge_intervention_records(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
     """Return an arm's attempts together; they must be of one intervention."""
-    same = ("kind", "patterns", "times", "truth_filter", "rule", "capped")
+    same = ("kind", "repair_to", "patterns", "times", "truth_filter", "rule", "capped")
     first = {name: records[0][name] for name in same}
     if any({name: record[name] for name in same} != first for record in records):
         raise UserError(f"{arm}: its attempts have different interventions")

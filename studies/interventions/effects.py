@@ -68,6 +68,7 @@ def run_effects_command(options: argparse.Namespace) -> int:
         "effects_doses": study.doses,
         "effects_curves": study.curves,
         "effects_shapley": study.shares,
+        "effects_on_time": study.on_time,
         "effects_regression": study.regression,
         "effects_agreement": study.agreement,
     }
@@ -103,6 +104,9 @@ def show_effects_study(study: EffectsStudy) -> None:
     for name, rows in split_by_column(study.shares, "arm"):
         for title, of_outcome in split_by_column(rows, "outcome"):
             show_shapley_shares(f"{name}: {title}", of_outcome)
+    for name, rows in split_by_column(study.on_time, "arm"):
+        for title, of_outcome in split_by_column(rows, "outcome"):
+            show_on_time_shares(f"{name}: {title}", of_outcome)
     for name, rows in split_by_column(study.doses, "arm"):
         show_doses(name, rows)
     for name, rows in split_by_column(study.regression, "arm"):
@@ -194,6 +198,28 @@ def show_shapley_shares(title: str, rows: pd.DataFrame) -> None:
     pairs = f"{first['pairs']} pairs on {first['routes']} routes"
     show_grid(
         f"Shapley shares, {title}: {total}; {orders}; {pairs}; {describe_row_truths(rows)}",
+        head,
+        cells,
+    )
+
+
+def show_on_time_shares(title: str, rows: pd.DataFrame) -> None:
+    """Print by what a disturbance changed one outcome."""
+    first = rows.iloc[0]
+    head = ["what messages on time change", "share", "95 % interval of routes", "of total, %"]
+    cells = [
+        [
+            row["part"],
+            f"{row['share']:+.2f}",
+            format_effect_interval(row),
+            format_effect_number(row["of total, %"], 0),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    pairs = f"{first['pairs']} pairs on {first['routes']} routes"
+    show_grid(
+        f"Boxes on time, {title}: {first['total']:+.1f}; exact Shapley shares, 24 orders; {pairs};"
+        f" {describe_row_truths(rows)}",
         head,
         cells,
     )

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.arms import list_arms
 from harness.records.arms import Arm
 from harness.types.record_names import PATTERNS
-from studies.interventions.arms import REPAIR, InterventionArm, pair_arms
+from studies.interventions.arms import InterventionArm, pair_arms
 from studies.interventions.paired import OUTCOMES, estimate_paired_effect
 
 TITLE = "what repairing a pattern adds to the repair of the other five"
@@ -30,7 +30,7 @@ def compare_last_repairs(
     repairs = {
         arm.patterns: arm.arm
         for arm in arms
-        if arm.kind == REPAIR and arm.base == base and arm.arm in there
+        if arm.repairs_to_truth and arm.base == base and arm.arm in there
     }
     every = frozenset(PATTERNS)
     rows = []

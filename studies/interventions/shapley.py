@@ -23,13 +23,12 @@ from analysis.tables.table import encode_names
 from harness.records.arms import Arm
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import Floats
-from studies.interventions.arms import REPAIR, InterventionArm, match_attempts
+from studies.interventions.arms import InterventionArm, match_attempts
 from studies.interventions.paired import TESTED_OUTCOMES, EffectOutcome
 
 Order = tuple[str, ...]
 Subset = frozenset[str]
 NOTHING: Subset = frozenset()
-ALL_ORDERS = math.factorial(len(PATTERNS))
 SAMPLED_ORDERS: tuple[Order, ...] = (
     ("LADE", "CCME", "CADE", "LCME", "CCLE", "LCLE"),
     ("LCME", "LCLE", "LADE", "CCLE", "CADE", "CCME"),
@@ -69,7 +68,7 @@ def list_order_subsets(order: Order) -> list[Subset]:
 
 def compute_shapley_weights(orders: Sequence[Order]) -> ShapleyWeights:
     """Return the weights of a mean over some orders."""
-    of: dict[str, dict[Subset, float]] = {name: {} for name in PATTERNS}
+    of: dict[str, dict[Subset, float]] = {name: {} for order in orders[:1] for name in order}
     for order in orders:
         subsets = list_order_subsets(order)
         for place, name in enumerate(order):
@@ -79,17 +78,22 @@ def compute_shapley_weights(orders: Sequence[Order]) -> ShapleyWeights:
     return ShapleyWeights(of, tuple(orders))
 
 
-def compute_order_error(marginals: Floats) -> float:
+def compute_order_error(marginals: Floats, parts: int = len(PATTERNS)) -> float:
     """Return the standard error of a mean over orders sampled without replacement; 0 for all.
 
-    That of a simple random sample of 720 (Cochran 1977, Sampling Techniques, theorem 2.2).
+    That of a simple random sample of all orders, 720 for six patterns (Cochran 1977, Sampling
+    Techniques, theorem 2.2).
+
+    Args:
+        marginals: what a part adds in each order.
+        parts: how many parts there are.
     """
-    count = len(marginals)
-    if count == ALL_ORDERS:
+    count, all_orders = len(marginals), math.factorial(parts)
+    if count == all_orders:
         return 0.0
     if count < 2:
         return math.nan
-    rest = 1 - count / ALL_ORDERS
+    rest = 1 - count / all_orders
     return float(marginals.std(ddof=1) / math.sqrt(count) * math.sqrt(rest))
 
 
@@ -115,7 +119,7 @@ def estimate_shapley_shares(
 
 def select_shapley_arms(base: Arm, arms: Sequence[InterventionArm]) -> dict[Subset, Arm]:
     """Return the arms along the orders that shares are averaged over, none if one is missing."""
-    repairs = {arm.patterns: arm.arm for arm in arms if arm.kind == REPAIR}
+    repairs = {arm.patterns: arm.arm for arm in arms if arm.repairs_to_truth}
     subsets = {NOTHING: base, **repairs}
     along = {
         subset for order in select_orders(list(subsets)) for subset in list_order_subsets(order)
@@ -126,7 +130,7 @@ def select_shapley_arms(base: Arm, arms: Sequence[InterventionArm]) -> dict[Subs
 def estimate_shapley_share(
     wide: pd.DataFrame, weights: ShapleyWeights, pattern: str, outcome: EffectOutcome
 ) -> dict[str, object]:
-    """Return one pattern's share of one outcome."""
+    """Return the share of one pattern, or of another part, of one outcome."""
 
     def values(subset: Subset) -> Floats:
         return wide[(outcome.column, subset)].to_numpy(np.float64) * outcome.scale
@@ -142,7 +146,7 @@ def estimate_shapley_share(
         - means[frozenset(order[: order.index(pattern)])]
         for order in weights.orders
     ]
-    total = float((values(frozenset(PATTERNS)) - values(NOTHING)).mean())
+    total = float((values(frozenset(weights.of)) - values(NOTHING)).mean())
     return {
         "outcome": outcome.name,
         "pattern": pattern,
@@ -152,7 +156,7 @@ def estimate_shapley_share(
         "of total, %": 100 * estimate.value / total if total else np.nan,
         "total": total,
         "orders": len(weights.orders),
-        "error of orders": compute_order_error(np.array(marginals)),
+        "error of orders": compute_order_error(np.array(marginals), len(weights.of)),
         "pairs": estimate.n,
         "routes": estimate.routes,
     }

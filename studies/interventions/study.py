@@ -15,7 +15,7 @@ from harness.records.arms import Arm, list_varying_factors
 from studies.interventions.agreement import build_regression_table, compare_directions
 from studies.interventions.arms import (
     INJECT,
-    REPAIR,
+    ON_TIME,
     InterventionArm,
     add_goal_times,
     collect_intervention_arms,
@@ -25,6 +25,11 @@ from studies.interventions.arms import (
 )
 from studies.interventions.doses import build_dose_curves, estimate_dose_slopes, group_arms_by_dose
 from studies.interventions.last import compare_last_repairs
+from studies.interventions.on_time_shares import (
+    ON_TIME_NEEDED,
+    estimate_on_time_shares,
+    select_on_time_arms,
+)
 from studies.interventions.paired import (
     OUTCOMES,
     add_family_p_values,
@@ -43,6 +48,7 @@ class EffectsStudy:
     doses: pd.DataFrame
     curves: pd.DataFrame
     shares: pd.DataFrame
+    on_time: pd.DataFrame
     regression: pd.DataFrame
     agreement: pd.DataFrame
     notes: tuple[str, ...]
@@ -93,14 +99,17 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
             "last": compare_last_repairs(attempts, base, members),
             "curves": build_dose_curves(attempts, base, members),
             "shares": estimate_shapley_shares(attempts, base, members),
+            "on_time": estimate_on_time_shares(attempts, base, members),
             "regression": regression,
             "agreement": pd.DataFrame([compare_directions(regression)] if len(regression) else []),
         }
         for name, part in tables.items():
             parts.setdefault(name, []).append(part.assign(**labels[base]))
         # what is missing
-        if tables["shares"].empty and any(arm.kind == REPAIR for arm in members):
+        if tables["shares"].empty and any(arm.repairs_to_truth for arm in members):
             notes.append(f"{labels[base]['arm']}: {NEEDED}")
+        if tables["on_time"].empty and any(arm.repair_to == ON_TIME for arm in members):
+            notes.append(f"{labels[base]['arm']}: {ON_TIME_NEEDED}")
         notes += describe_left_out_pairs(attempts, base, members)
         notes += list_missing_outcomes(of_base, labels[base]["arm"])
     return EffectsStudy(
@@ -149,6 +158,7 @@ def describe_left_out_pairs(
         **compared,
         **{f"{base}, doses of {injected}": members for injected, members in doses.items()},
         f"{base}, Shapley shares": select_shapley_arms(base, arms),
+        f"{base}, shares on time": select_on_time_arms(base, arms),
     }
     for name, members in groups.items():
         if members and (left := match_attempts(attempts, members, []).left_out):

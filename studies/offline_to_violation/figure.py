@@ -61,7 +61,7 @@ def render_panel(rows: pd.DataFrame, name: str, family: str, label: str, *, scal
                 low=low,
                 high=high,
                 colour="accent" if clear else "quiet",
-                hollow=not clear,
+                unconfirmed=not clear,
             )
             p = format_family_p(row[family])
             note = "not asked" if value != value else f"p {p}"  # noqa: PLR0124

@@ -157,7 +157,8 @@ def compute_study(
     plan: OfflinePlan, folder: Path, packed: Mapping[str, BlockFindings], *, repairs: bool
 ) -> None:
     """Compute all blocks without repairs, then the repairs; print a line for each."""
-    from analysis.terminal import make_progress_bar  # noqa: PLC0415
+    from analysis.terminal import console  # noqa: PLC0415
+    from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.offline_to_violation.blocks import (  # noqa: PLC0415
         RouteBlock,
         compute_route_block,
@@ -170,12 +171,11 @@ def compute_study(
     ]
     if repairs:
         stages.append(("repairs", repair_route_block))
-    with make_progress_bar() as bar:
-        for title, compute in stages:
-            task = bar.add_task(title, total=len(blocks))
+    for title, compute in stages:
+        with show_bar(title, len(blocks), console=console) as bar:
             for number, block in enumerate(blocks, 1):
                 outcome = compute(plan, block, packed.get(block.route.name))
-                bar.advance(task)
+                bar.advance()
                 print_block_line(f"{number}/{len(blocks)} {block.route.name}: {outcome}")
 
 
@@ -194,7 +194,8 @@ def analyse_study(
     from analysis.drawing.picture import render_canvas, write_png  # noqa: PLC0415
     from analysis.drawing.svg import render_svg_file  # noqa: PLC0415
     from analysis.tables.writing import write_frame, write_text  # noqa: PLC0415
-    from analysis.terminal import make_progress_bar, show_grid  # noqa: PLC0415
+    from analysis.terminal import console, show_grid  # noqa: PLC0415
+    from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.offline_to_violation.block_findings import pack_findings  # noqa: PLC0415
     from studies.offline_to_violation.blocks import read_all_findings  # noqa: PLC0415
     from studies.offline_to_violation.figure import render_findings_figure  # noqa: PLC0415
@@ -215,9 +216,8 @@ def analyse_study(
         pack_findings(plan, findings, pack)
     reading = read_measured_study(plan, findings)
     study = reading.study
-    with make_progress_bar() as bar:
-        task = bar.add_task("findings", total=len(study.findings))
-        table = judge_findings(study, lambda: bar.advance(task))
+    with show_bar("findings", len(study.findings), console=console) as bar:
+        table = judge_findings(study, bar.advance)
     scores = build_score_table(study)
     # written before it is printed
     write_frame(table, folder, "findings", ["csv"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,9 +221,14 @@ def compute_range_share(parameter: Any, value: float | str) -> float:
 
 def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iterator[str]:
     """Drive until the rate is as precise as asked for; yield lines about it."""
-    from studies.search.command_options import follow_evaluations  # noqa: PLC0415
     from studies.search.driving import LEDGER_FOLDER, compute_fresh_seed, open_driver  # noqa: PLC0415
-    from studies.search.ledger import make_ledger_header, open_ledger  # noqa: PLC0415
+    from studies.search.following import DrivenEvaluations, follow_evaluations  # noqa: PLC0415
+    from studies.search.ledger import (  # noqa: PLC0415
+        LEDGER_FILE,
+        count_ledger_evaluations,
+        make_ledger_header,
+        open_ledger,
+    )
     from studies.search.recorded import RecordedMapper  # noqa: PLC0415
 
     ready = samples.ready
@@ -238,16 +243,23 @@ def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iter
         {},
     )
     folder = ready.folder.with_name(f"{ready.folder.name}-rate")
-    total = len(rounds) * len(samples.routes)
+    routes = len(samples.routes)
+    driven = DrivenEvaluations(
+        plan=f"up to {len(rounds)} rounds × {routes} routes, until the interval is narrow",  # noqa: RUF001
+        total=len(rounds) * routes,
+        done=count_ledger_evaluations(folder / LEDGER_FOLDER / LEDGER_FILE),
+        at_most=True,
+        word="drive",
+    )
     evaluations: list[SearchEvaluation] = []
     failed: list[list[bool]] = []
     with (
-        open_driver(ready, folder, seed=compute_fresh_seed) as drives,
+        follow_evaluations(replace(ready, folder=folder), driven) as follower,
+        open_driver(ready, folder, seed=compute_fresh_seed, listener=follower) as drives,
         open_ledger(folder / LEDGER_FOLDER, header) as ledger,
-        follow_evaluations(ready.campaign["progress"], total, 0) as progress,
     ):
         # evaluations of an earlier run come from the ledger
-        mapper = RecordedMapper(ledger, drives.map_candidates, progress)
+        mapper = RecordedMapper(ledger, drives.map_candidates, follower.note_evaluation)
         # rounds until the interval is narrow; it is valid at any time, so looking often is allowed
         for first in range(0, len(rounds), every):
             part = rounds[first : first + every]

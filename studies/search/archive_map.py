@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.drawing.canvas import Canvas, Polyline
+from analysis.drawing.markers import add_marker
 from analysis.drawing.scale import format_tick
 from studies.search.archive import FailureArchive
 from studies.search.settings import BehaviourAxis
@@ -120,9 +121,8 @@ def render_archive_cell(canvas: Canvas, cell: CellCounts, at: tuple[float, float
         words = f"{cell.failures} of {cell.evaluations}"
         canvas.add_text((x + wide / 2, y + tall / 2 + 3.4), words, anchor="middle", size=9.5)
     if cell.confirmed:
-        canvas.add_dot(
-            (x + wide - 7, y + 7), 2.6, colour="ink", title=f"{cell.confirmed} confirmed"
-        )
+        title = f"{cell.confirmed} confirmed"
+        add_marker(canvas, (x + wide - 7, y + 7), 2.6, colour="ink", title=title)
 
 
 def format_cell_edge(axis: BehaviourAxis, number: int) -> str:

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from studies.search.candidates import SearchEvaluation
-
-    Follow = Callable[["SearchEvaluation"], object]
+from typing import Any
 
 OPTIONS_WITH_VALUE = ("--config-dir", "--rounds", "--width", "--every", "--proposal")
 """Of the commands that take settings."""
@@ -112,45 +106,6 @@ def build_repeat_rule(options: argparse.Namespace) -> Any:
         raise UserError(f"--cells {options.cells}: must be ≥ 0")
     least = -(-options.redraws // 2) if options.least is None else options.least
     return RepeatRule(count=options.redraws, least=least, seed=options.seed)
-
-
-@contextmanager
-def follow_evaluations(mode: str, total: int, before: int) -> Iterator[Follow]:
-    """Follow evaluations: a bar on a terminal, plain lines, JSON lines, or nothing.
-
-    Args:
-        mode: live, plain, json or quiet.
-        total: evaluations of the search.
-        before: evaluations that were finished before.
-
-    Returns:
-        A context manager: what it gives is called with each evaluation.
-    """
-    import json  # noqa: PLC0415
-
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
-
-    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
-
-    if mode == "live" and console.is_terminal:
-        with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-            bar = progress.add_task("evaluations", total=total, completed=before)
-            yield lambda _: progress.advance(bar)
-    elif mode in ("live", "plain"):
-        yield lambda one: print_unwrapped_line(
-            f"  {one.candidate.number + 1} of {total}: {format_evaluation_line(one)}"
-        )
-    elif mode == "json":
-        yield lambda one: print(json.dumps(one.to_record()), flush=True)
-    else:
-        yield lambda _: None
-
-
-def format_evaluation_line(evaluation: SearchEvaluation) -> str:
-    """Return an evaluation on one line."""
-    from studies.search.configuration import format_parameter_values  # noqa: PLC0415
-
-    return f"{evaluation.outcome.outcome}  ({format_parameter_values(evaluation.candidate.values)})"
 
 
 def show_search_curves(folders: Sequence[Path], *, trust: bool, out: Path | None = None) -> int:

@@ -9,7 +9,7 @@ confirmed failed in the same class in enough repeats; all other findings are lis
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,13 @@ from studies.search.candidates import (
 )
 from studies.search.driving import LEDGER_FOLDER, compute_fresh_seed, open_driver
 from studies.search.folders import FinishedSearch, get_ledger_file
-from studies.search.ledger import make_ledger_header, open_ledger, read_ledger
+from studies.search.following import DrivenEvaluations, SearchFollower
+from studies.search.ledger import (
+    count_ledger_evaluations,
+    make_ledger_header,
+    open_ledger,
+    read_ledger,
+)
 from studies.search.recorded import RecordedMapper
 from studies.search.samplers import load_optional_module
 from studies.space import Values
@@ -157,6 +163,17 @@ class ConfirmationSettings:
         """Return the findings that are repeated: a rule that looks at no repeat."""
         return searched.findings[: self.most]
 
+    def describe_repeats(self, searched: FinishedSearch) -> DrivenEvaluations:
+        """Return what is driven, and how much of it is done."""
+        findings, count = len(self.select_findings(searched)), self.repeats.count
+        total = findings * count
+        return DrivenEvaluations(
+            plan=f"{findings} findings × {count} seeds = {total} drives",  # noqa: RUF001
+            total=total,
+            word="drive",
+            done=count_ledger_evaluations(get_ledger_file(searched.ready.folder / CONFIRM)),
+        )
+
     def make_header(self, searched: FinishedSearch) -> dict[str, Any]:
         """Return the first line of the ledger."""
         settings = {
@@ -173,20 +190,21 @@ class ConfirmationSettings:
 def confirm_search(
     searched: FinishedSearch,
     confirming: ConfirmationSettings,
-    progress: Callable[[SearchEvaluation], object] = lambda _: None,
+    follower: SearchFollower | None = None,
 ) -> list[FindingConfirmation]:
     """Drive what is not driven yet; return every finding with its rate, confirmed or not.
 
     Args:
         searched: a finished search.
         confirming: how often a finding is repeated, and how many are.
-        progress: called with each new evaluation.
+        follower: is called as repeats are driven.
     """
     findings = confirming.select_findings(searched)
     refuse_used_seeds(searched, findings, confirming.repeats)
     folder = searched.ready.folder / CONFIRM
+    follower = follower or SearchFollower()
     with (
-        open_driver(searched.ready, folder, seed=compute_fresh_seed) as drives,
+        open_driver(searched.ready, folder, seed=compute_fresh_seed, listener=follower) as drives,
         open_ledger(folder / LEDGER_FOLDER, confirming.make_header(searched)) as ledger,
     ):
         return confirm_findings(
@@ -194,7 +212,7 @@ def confirm_search(
             drives.evaluate_candidate,
             confirming.repeats,
             searched=searched.evaluations,
-            mapper=RecordedMapper(ledger, drives.map_candidates, progress),
+            mapper=RecordedMapper(ledger, drives.map_candidates, follower.note_evaluation),
         )
 
 

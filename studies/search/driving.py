@@ -24,7 +24,7 @@ from harness.campaign.planning.plan import SEEDS, refuse_unnameable
 from harness.campaign.printing.progress import QuietListener
 from harness.campaign.running.executors.interface import Executor, TaskSettings, WorkerSlot
 from harness.campaign.running.executors.local import LocalExecutor
-from harness.campaign.running.runner import CampaignRunner
+from harness.campaign.running.runner import CampaignRunner, ProgressListener
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
@@ -85,9 +85,16 @@ class SearchDriver:
     """Drives candidates in a campaign folder; `open_driver` makes it, and holds the lock."""
 
     def __init__(
-        self, ready: SearchPlan, folder: Path, *, name: Name, seed: Callable[[SearchCandidate], int]
+        self,
+        ready: SearchPlan,
+        folder: Path,
+        *,
+        name: Name,
+        seed: Callable[[SearchCandidate], int],
+        listener: ProgressListener,
     ) -> None:
         self.ready, self.folder, self._name, self._seed = ready, folder, name, seed
+        self._listener = listener
         self._executor: Executor = build_part(ready.campaign["executor"], "executor")
         simulator: Simulator = build_part(ready.campaign["simulator"], "simulator")
         self._simulator = simulator.name
@@ -157,7 +164,7 @@ class SearchDriver:
             self._slots = self._stack.enter_context(self._executor.slots(work, self.workers))
         kept = [KeptSlot(slot) for slot in self._slots]
         try:
-            CampaignRunner(self.folder, queue, kept, QuietListener()).run_queue()
+            CampaignRunner(self.folder, queue, kept, self._listener).run_queue()
         except BaseException:
             self.close()
             raise
@@ -208,6 +215,7 @@ def open_driver(
     *,
     seed: Callable[[SearchCandidate], int],
     name: Name = format_numbered_name,
+    listener: ProgressListener | None = None,
 ) -> Iterator[SearchDriver]:
     """Return a driver of a folder that nothing else writes; its simulators end with it.
 
@@ -216,9 +224,10 @@ def open_driver(
         folder: of the search.
         seed: of an evaluation's attempt.
         name: of an evaluation's condition.
+        listener: is called as attempts begin, drive and end; None: nothing is.
     """
     refuse_other_folders(folder)
-    made = SearchDriver(ready, folder, name=name, seed=seed)
+    made = SearchDriver(ready, folder, name=name, seed=seed, listener=listener or QuietListener())
     with lock_campaign(folder):
         refuse_links(folder)
         try:

@@ -55,6 +55,11 @@ def read_ledger(file: Path) -> tuple[dict[str, Any], list[SearchEvaluation]]:
     return header, evaluations
 
 
+def count_ledger_evaluations(file: Path) -> int:
+    """Return how many evaluations a ledger has; none if there is no ledger."""
+    return len(read_ledger(file)[1]) if file.is_file() and file.stat().st_size else 0
+
+
 class SearchLedger:
     """An open ledger that nothing else writes."""
 

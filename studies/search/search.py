@@ -27,7 +27,14 @@ from studies.search.configuration import SearchPlan, compose_search_config, plan
 from studies.search.confirm import ConfirmationSettings, RepeatRule
 from studies.search.driving import LEDGER_FOLDER, open_driver
 from studies.search.folders import choose_evaluation_seed, get_ledger_file
-from studies.search.ledger import SearchLedger, make_search_header, open_ledger, read_ledger
+from studies.search.following import DrivenEvaluations, SearchFollower
+from studies.search.ledger import (
+    SearchLedger,
+    count_ledger_evaluations,
+    make_search_header,
+    open_ledger,
+    read_ledger,
+)
 from studies.search.making import SAMPLERS, list_sampler_versions, make_sampler
 from studies.search.setting_checks import (
     check_known_names,
@@ -113,26 +120,42 @@ def check_outcome_names(settings: SearchSettings, outcome: SearchOutcome) -> Non
 
 
 def drive_search(
-    ready: SearchPlan, progress: Callable[[SearchEvaluation], object] = lambda _: None
+    ready: SearchPlan, follower: SearchFollower | None = None
 ) -> list[SearchEvaluation]:
     """Drive what is left of a search; return all of its evaluations."""
+    follower = follower or SearchFollower()
     with open_driver(
-        ready, ready.folder, seed=lambda one: choose_evaluation_seed(ready, one)
+        ready,
+        ready.folder,
+        seed=lambda one: choose_evaluation_seed(ready, one),
+        listener=follower,
     ) as drives:
         ledger = run_search_loop(
             ready.search,
             drives.evaluate_candidate,
             ready.folder / LEDGER_FOLDER,
             mapper=drives.map_candidates,
-            progress=progress,
+            progress=follower.note_evaluation,
         )
     return read_ledger(ledger)[1]
 
 
+def describe_search(ready: SearchPlan) -> DrivenEvaluations:
+    """Return what a search drives, and how much of it is done."""
+    search = ready.search
+    names = ", ".join(parameter.name for parameter in search.space)
+    (system,) = ready.campaign["system"]
+    return DrivenEvaluations(
+        plan=f"{search.budget} evaluations of {system} in {ready.town}, {search.batch} at a time"
+        f" proposed by {search.sampler} (seed {search.seed}): {names}",
+        total=search.budget,
+        done=count_done_evaluations(ready),
+    )
+
+
 def count_done_evaluations(ready: SearchPlan) -> int:
     """Return how many evaluations a search has."""
-    file = get_ledger_file(ready.folder)
-    return len(read_ledger(file)[1]) if file.is_file() and file.stat().st_size else 0
+    return count_ledger_evaluations(get_ledger_file(ready.folder))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

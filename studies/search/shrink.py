@@ -33,7 +33,13 @@ from studies.search.confirm import (
 )
 from studies.search.driving import LEDGER_FOLDER, SearchDriver, compute_fresh_seed, open_driver
 from studies.search.folders import FinishedSearch
-from studies.search.ledger import make_ledger_header, open_ledger
+from studies.search.following import DrivenEvaluations, SearchFollower
+from studies.search.ledger import (
+    LEDGER_FILE,
+    count_ledger_evaluations,
+    make_ledger_header,
+    open_ledger,
+)
 from studies.search.recorded import RecordedMapper
 from studies.search.settings import compute_record_digest
 from studies.space import Space, SpaceParameter, Values, get_numeric_value
@@ -221,14 +227,32 @@ def format_probe_name(candidate: SearchCandidate) -> str:
     return f"e{candidate.number:04}-{compute_record_digest(dict(candidate.values))[:8]}"
 
 
+def describe_probes(
+    searched: FinishedSearch, finding: SearchEvaluation, settings: ShrinkSettings
+) -> DrivenEvaluations:
+    """Return what is driven to shrink a finding: probes, then repeats of the smallest values."""
+    number, repeats = finding.candidate.number, settings.repeats.count
+    return DrivenEvaluations(
+        plan=f"smallest values of evaluation {number}: up to {settings.budget} drives, and"
+        f" {repeats} with other seeds",
+        total=settings.budget + repeats,
+        done=count_ledger_evaluations(
+            searched.ready.folder / SHRINK / LEDGER_FOLDER / f"e{number:04}" / LEDGER_FILE
+        ),
+        at_most=True,
+        word="drive",
+    )
+
+
 def shrink_finding(
     searched: FinishedSearch,
     finding: SearchEvaluation,
     settings: ShrinkSettings,
-    progress: Callable[[SearchEvaluation], object] = lambda _: None,
+    follower: SearchFollower | None = None,
 ) -> ShrunkFinding:
     """Shrink one finding; a ledger holds every probe, so that it is resumed."""
     folder = searched.ready.folder / SHRINK
+    follower = follower or SearchFollower()
     number = finding.candidate.number
     repeats = settings.repeats
     # a ledger for each finding, with the settings that its probes depend on
@@ -244,10 +268,14 @@ def shrink_finding(
         {},
     )
     with open_driver(
-        searched.ready, folder, seed=compute_fresh_seed, name=format_probe_name
+        searched.ready,
+        folder,
+        seed=compute_fresh_seed,
+        name=format_probe_name,
+        listener=follower,
     ) as drives:
         with open_ledger(folder / LEDGER_FOLDER / f"e{number:04}", header) as ledger:
-            recorded = RecordedMapper(ledger, drives.map_in_small_batches, progress)
+            recorded = RecordedMapper(ledger, drives.map_in_small_batches, follower.note_evaluation)
             # shrink values, then confirm the smallest in new worlds
             shrunk = shrink_values(
                 finding,

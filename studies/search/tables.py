@@ -141,7 +141,7 @@ class SearchCurve:
     distinct: int
     repeated: int  # findings
     confirmed: int
-    first: int | None  # evaluation of the first failure, from 1
+    first: int | None  # evaluation of the first failure, by the ledger's number
     curve: Integers
 
     @staticmethod
@@ -160,7 +160,7 @@ class SearchCurve:
             distinct=len(searched.findings),
             repeated=len(confirmations),
             confirmed=len(confirmed),
-            first=failed[0] + 1 if failed else None,
+            first=failed[0] if failed else None,
             curve=compute_failure_curve(settings.behaviour, evaluations, confirmed),
         )
 
@@ -177,7 +177,10 @@ def render_searches_table(curves: Sequence[SearchCurve]) -> FittingTable:
         table.add_row(
             *(one.system, one.sampler, str(one.seed), str(len(one.curve)), str(one.failures)),
             *(str(one.distinct), str(one.repeated), str(one.confirmed)),
-            *(str(one.first or "none"), f"{compute_curve_area(one.curve):.2f}"),
+            *(
+                "none" if one.first is None else str(one.first),
+                f"{compute_curve_area(one.curve):.2f}",
+            ),
         )
     return table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -11,7 +12,7 @@ import pandas as pd
 from analysis.surrogates import ALONG, PREFIX, REACHED
 from harness.records.arms import Arm
 from harness.types.record_names import PATTERNS
-from studies.interventions.arms import INJECT, REPAIR, InterventionArm, add_goal_times
+from studies.interventions.arms import INJECT, ON_TIME, REPAIR, InterventionArm, add_goal_times
 from tests.analysis.interventions import BASE
 
 Row = dict[str, Any]
@@ -24,6 +25,12 @@ PACE = (0.0, 2.0, 4.0, 6.0)
 def repair_arm(*patterns: str) -> InterventionArm:
     """Return an arm that repairs some patterns."""
     return arm_with("repair_" + "_".join(patterns), REPAIR, patterns)
+
+
+def on_time_arm(*labels: str) -> InterventionArm:
+    """Return an arm that gives some differences to boxes on time back."""
+    arm = arm_with("on_time_" + "_".join(labels), REPAIR, labels)
+    return replace(arm, repair_to=ON_TIME)
 
 
 def inject_arm(times: float) -> InterventionArm:

@@ -19,6 +19,7 @@ TEXTS = """
 [...document.querySelectorAll('table.filtered tbody tr')].filter(row => !row.hidden)
   .map(row => [...row.cells].map(cell => cell.textContent))
 """
+OPEN = "document.querySelectorAll('details').forEach(fold => { fold.open = true; })"
 HEADS = "[...document.querySelectorAll('table.filtered th')].map(head => head.textContent)"
 WAY = "document.querySelectorAll('table.filtered th')[{}].getAttribute('aria-sort')"
 HOSTILE = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"
@@ -33,6 +34,7 @@ def tab() -> Iterator[Tab]:
 @pytest.fixture
 def opened(tab: Tab, out: Path) -> Tab:
     tab.open(out / "report.html", width=1600)
+    tab.value(OPEN)
     return tab
 
 

@@ -21,8 +21,8 @@ from analysis.figures.curves import (
     assign_styles,
     make_horizontal_axis,
     render_sweep_figures,
-    render_volume_figures,
 )
+from analysis.figures.volume import render_volume_figures
 from analysis.report.curves import iterate_curve_figures
 from analysis.report.curves import list_sweep_names as sweeps_of_table
 from analysis.sweeps import iterate_condition_sweeps

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import pairwise
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from analysis.drawing.canvas import Canvas, TextLabel, estimate_text_width, trim_text
+from analysis.drawing.markers import SHAPES, add_marker
 from analysis.drawing.palette import COLOURS
 from analysis.drawing.picture import render_canvas, split_into_dashes
 from analysis.drawing.plots import (
@@ -23,6 +26,8 @@ from analysis.drawing.plots import (
 )
 from analysis.drawing.scale import AxisScale, choose_round_step, compute_axis_ends, format_tick
 from analysis.drawing.svg import render_inline_svg, render_svg_file
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(("least", "step"), [(0.9, 1), (1.1, 2), (3, 5), (0.06, 0.1), (20, 20)])
@@ -108,7 +113,7 @@ def test_a_point_without_an_interval_shows_its_value_alone() -> None:
 def test_svg_alone_is_well_formed_and_escapes_what_it_writes() -> None:
     canvas = Canvas(100, 40, 'says "<this>"')
     canvas.add_text((1, 20), "a < b & c")
-    canvas.add_dot((50, 20), 3, colour="accent", title="<dot>")
+    add_marker(canvas, (50, 20), 3, colour="accent", title="<dot>")
     tree = ElementTree.fromstring(render_svg_file(canvas))
     assert tree.get("aria-label") == 'says "<this>"'
     assert "".join(tree.itertext()).endswith("a < b & c<dot>")
@@ -116,7 +121,7 @@ def test_svg_alone_is_well_formed_and_escapes_what_it_writes() -> None:
 
 def test_pictures_are_as_large_as_asked_and_have_the_palette() -> None:
     canvas = Canvas(40, 20, "says")
-    canvas.add_dot((20, 10), 8, colour="accent")
+    add_marker(canvas, (20, 10), 8, colour="accent")
     image = render_canvas(canvas, 3.0, dark=True)
     assert image.size == (120, 60)
     for place, name in (((60, 30), "accent"), ((2, 2), "paper")):
@@ -128,3 +133,23 @@ def test_dashes_cover_their_share_of_a_line() -> None:
     lengths = [sum(math.dist(a, b) for a, b in pairwise(piece)) for piece in pieces]
     assert sum(lengths) == pytest.approx(14.0)
     assert max(lengths) <= 3.0 + 1e-9
+
+
+def test_hollow_has_one_meaning() -> None:
+    """One function chooses between a marker's colour and the paper, by whether a test confirmed."""
+    canvas = Canvas(40, 20, "says")
+    for shape in SHAPES:
+        for unconfirmed in (True, False):
+            add_marker(canvas, (9, 9), 3, colour="accent", shape=shape, unconfirmed=unconfirmed)
+    assert [mark.fill for mark in canvas.marks if not isinstance(mark, TextLabel)] == [
+        *(("paper", "accent") * len(SHAPES))
+    ]
+    sources = {
+        path.relative_to(ROOT): path.read_text()
+        for room in ("analysis", "studies")
+        for path in (ROOT / room).rglob("*.py")
+    }
+    choosing = {str(path) for path, text in sources.items() if re.search('"paper" (if|else)', text)}
+    assert choosing == {"analysis/drawing/markers.py"}
+    called = {str(path) for path, text in sources.items() if re.search(r"\bhollow\w*\b ?=", text)}
+    assert not called

@@ -33,6 +33,17 @@ def made(tmp_path: Path) -> tuple[CampaignPlan, Path]:
     return finish(tmp_path / "out", settings), tmp_path / "out"
 
 
+def share_of_two(bend: float, hop: float) -> float:
+    """Return when two workers have driven three attempts on `bend`, then three on `hop`.
+
+    The first has two on `bend` and the second one, which then begins on `hop`.
+    """
+    first, second = 2 * bend, bend
+    for _ in range(3):
+        first, second = (first + hop, second) if first <= second else (first, second + hop)
+    return max(first, second)
+
+
 def test_nothing_is_left(made: tuple[CampaignPlan, Path]) -> None:
     expected = estimate_campaign(*made)
     assert (expected.done, expected.left, expected.seconds, expected.bytes) == (6, 0, 0.0, 0.0)
@@ -50,7 +61,9 @@ def test_an_arm_takes_what_it_took(made: tuple[CampaignPlan, Path]) -> None:
         shutil.rmtree(folder / EPISODES / key.path)
     expected = estimate_campaign(planned, folder)
     assert (expected.done, expected.left, expected.samples) == (3, 3, 3)
-    assert expected.seconds == (100 + 10 + 10 + 3 * STARTING) / 2
+    # the slow attempt is the last one to begin
+    assert expected.seconds == 10 + 100 + 2 * STARTING
+    assert [round(one.expected) for one in expected.expected.pieces.values()].count(102) == 1
     assert expected.bytes == pytest.approx(3 * size, rel=0.02)
 
 
@@ -75,7 +88,11 @@ def test_by_the_metre_where_nothing_is_finished(
     expected = estimate_campaign(planned, tmp_path / "nowhere")
     metres = 3 * sum(assignment.route.length for assignment in planned.assignments)
     assert (expected.done, expected.left, expected.samples) == (0, 6, 0)
-    assert expected.seconds == (SECONDS_PER_METRE * metres + 6 * STARTING) / 2
+    on_bend, on_hop = (
+        SECONDS_PER_METRE * one.route.length + STARTING for one in planned.assignments
+    )
+    assert expected.seconds == pytest.approx(share_of_two(on_bend, on_hop))
+    assert not expected.expected.in_seconds
     assert expected.bytes == BYTES_PER_METRE * metres
 
 
@@ -86,12 +103,14 @@ def test_by_what_the_machine_drove_before(made: tuple[CampaignPlan, Path], tmp_p
         planned, tmp_path / "nowhere", {"ideal_single": pace, "ideal_late": pace}
     )
     metres = 3 * sum(assignment.route.length for assignment in planned.assignments)
-    assert whole.seconds == pytest.approx((0.5 * metres + 6 * STARTING) / 2)
+    bend, hop = (one.route.length for one in planned.assignments)
+    assert whole.seconds == pytest.approx(share_of_two(0.5 * bend + STARTING, 0.5 * hop + STARTING))
+    assert whole.expected.in_seconds
     assert whole.bytes == pytest.approx(20 * metres)
     assert (whole.remembered, whole.unknown) == (6, ())
     part = estimate_campaign(planned, tmp_path / "nowhere", {"ideal_single": pace})
-    seconds = (0.5 + 2 * SECONDS_PER_METRE) * metres / 3
-    assert part.seconds == pytest.approx((seconds + 6 * STARTING) / 2)
+    assert part.seconds < whole.seconds
+    assert not part.expected.in_seconds
     assert (part.remembered, part.unknown) == (3, ("ideal_late",))
 
 

@@ -5,11 +5,16 @@ A probe yields comparisons; the rows of the contract name the probe that covers 
 
 from __future__ import annotations
 
+from tests.carlite.contract_bodies import BODY_PROBES
+from tests.carlite.contract_commands import COMMAND_PROBES
 from tests.carlite.contract_compare import Comparisons, Probe
+from tests.carlite.contract_loads import LOAD_PROBES
+from tests.carlite.contract_marks import MARK_PROBES
 from tests.carlite.contract_motion import MOTION_PROBES, put_car_home
 from tests.carlite.contract_returns import RETURN_PROBES
 from tests.carlite.contract_roads import ROAD_PROBES
 from tests.carlite.contract_sensors import SENSOR_PROBES
+from tests.carlite.contract_traffic import TRAFFIC_PROBES
 from tests.carlite.contract_worlds import WORLD_PROBES
 from tests.carlite.surface.stage import TICK, Stage
 
@@ -48,11 +53,19 @@ def drive_and_measure(stage: Stage) -> Comparisons:
     put_car_home(stage)
 
 
-PROBES: tuple[Probe, ...] = (
-    drive_and_measure,
-    *WORLD_PROBES,
-    *MOTION_PROBES,
-    *SENSOR_PROBES,
-    *ROAD_PROBES,
-    *RETURN_PROBES,
+PROBES: tuple[tuple[Probe, ...], ...] = (
+    (
+        drive_and_measure,
+        *WORLD_PROBES,
+        *MOTION_PROBES,
+        *SENSOR_PROBES,
+        *ROAD_PROBES,
+        *RETURN_PROBES,
+        *MARK_PROBES,
+        *BODY_PROBES,
+        *COMMAND_PROBES,
+    ),
+    TRAFFIC_PROBES,
+    LOAD_PROBES,
 )
+"""In parts: each has a process of its own, since a client with a Traffic Manager may not load."""

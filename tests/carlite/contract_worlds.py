@@ -146,8 +146,11 @@ def read_blueprints(stage: Stage) -> Comparisons:
         0,
     )
     yield "ActorAttribute.as_float", fov.as_float(), 90.0, 0
-    kind = stage.library.find("vehicle.audi.tt").get_attribute("base_type")
-    yield "ActorAttribute.as_str", kind.as_str(), "car", 0
+    base = stage.library.find("vehicle.audi.tt").get_attribute("base_type")
+    yield "ActorAttribute.as_str", base.as_str(), "car", 0
+    asked = (("vehicle.audi.tt", "sticky_control"), ("sensor.other.obstacle", "only_dynamics"))
+    flags = [stage.library.find(kind).get_attribute(name).as_bool() for kind, name in asked]
+    yield "ActorAttribute.as_bool", flags, [True, False], 0
     first = color.recommended_values[0]
     seen = color.as_color()
     yield (

@@ -102,9 +102,12 @@ def test_spinning(world: carla.World) -> None:
     world.tick()
     assert car.get_angular_velocity().z > 10
     other = settled(world, 3)
-    other.add_angular_impulse(carla.Vector3D(0, 0, 5000))
+    # 1 kg m² is 10 000 kg cm²
+    box, mass = other.bounding_box.extent, other.get_physics_control().mass
+    inertia = mass * (box.x**2 + box.y**2) / 3.0 * 1e4
+    other.add_angular_impulse(carla.Vector3D(0, 0, 60.0 * inertia))
     world.tick()
-    assert other.get_angular_velocity().z > 1
+    assert 30.0 < other.get_angular_velocity().z < 70.0
 
 
 def test_without_physics_an_actor_stays_where_it_is_put(world: carla.World) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import carla
 import pytest
 
 from harness.carlite import calls
-from harness.carlite.contract import STATUSES, read_contract
+from harness.carlite.contract import STATUSES, count_contract_statuses, read_contract
 from harness.carlite.errors import CallError
 from harness.carlite.strict import StrictCalls, list_approximated_calls
 from tests.carlite.apart import apart
@@ -30,6 +32,10 @@ def list_wheel_members() -> dict[str, set[str]]:
 
 def test_every_member_of_the_wheel_has_a_row_and_every_row_a_member() -> None:
     assert {name: set(rows) for name, rows in read_contract().items()} == list_wheel_members()
+
+
+def test_every_row_is_compared_or_refused() -> None:
+    assert count_contract_statuses()["not probed"] == 0
 
 
 def test_rows_have_what_their_status_needs() -> None:
@@ -82,24 +88,81 @@ def test_the_client_sees_the_lines_of_refusals(client: carla.Client, world: carl
     assert len(seen) > 10
 
 
-@apart
-def test_probed_rows_are_what_the_contract_says(client: carla.Client, world: carla.World) -> None:
+def test_rows_name_their_probes() -> None:
+    names = [probe.__name__ for part in PROBES for probe in part]
+    assert len(set(names)) == len(names)
+    named = {row.probe for rows in read_contract().values() for row in rows.values()}
+    assert named - {""} <= set(names)
+
+
+def compare_rows(part: int, client: carla.Client, world: carla.World) -> None:
+    """Run some probes: what they compare is right, and they cover the rows that name them."""
     stage = Stage(client, world)
     covered: dict[str, str] = {}
     complaints: list[str] = []
-    for probe in PROBES:
+    for probe in PROBES[part]:
         members, wrong = run_probe(probe, stage)
         complaints += wrong
         covered = dict.fromkeys(members, probe.__name__) | covered
     assert not complaints, "\n".join(complaints)
-    # a row names the first of its probes
-    promised = {
+    # a row names the first of its probes, which may be of an earlier part
+    earlier = {probe.__name__ for before in PROBES[:part] for probe in before}
+    here = {probe.__name__ for probe in PROBES[part]}
+    rows = {
         f"{name}.{member}": row.probe
-        for name, rows in read_contract().items()
-        for member, row in rows.items()
-        if row.probe
+        for name, members in read_contract().items()
+        for member, row in members.items()
     }
-    assert covered == promised, sorted(covered.items() ^ promised.items())
+    promised = {name: probe for name, probe in rows.items() if probe in here}
+    new = {name: probe for name, probe in covered.items() if rows[name] not in earlier}
+    assert new == promised, sorted(new.items() ^ promised.items())
+
+
+@apart
+def test_rows_are_what_the_contract_says(client: carla.Client, world: carla.World) -> None:
+    compare_rows(0, client, world)
+
+
+@pytest.mark.thorough
+@apart
+def test_rows_of_traffic_are_what_the_contract_says(
+    client: carla.Client, world: carla.World
+) -> None:
+    compare_rows(1, client, world)
+
+
+@pytest.mark.thorough
+@apart
+def test_rows_of_loading_are_what_the_contract_says(
+    client: carla.Client, world: carla.World
+) -> None:
+    compare_rows(2, client, world)
+
+
+@apart
+def test_what_never_comes_is_refused_where_it_would_come_from(
+    client: carla.Client, world: carla.World
+) -> None:
+    stage = Stage(client, world)
+    sources: dict[str, Callable[[], object]] = {
+        "CAMEvent": lambda: stage.library.find("sensor.other.v2x"),
+        "CAMMessage": lambda: stage.library.find("sensor.other.v2x"),
+        "CustomV2XData": lambda: stage.library.find("sensor.other.v2x_custom"),
+        "CustomV2XEvent": lambda: stage.library.find("sensor.other.v2x_custom"),
+        "WalkerBoneControlOut": stage.walker.get_bones,
+        "bone_transform_out": stage.walker.get_bones,
+    }
+    refused = {
+        name: {row.line for row in rows.values()}
+        for name, rows in read_contract().items()
+        if name not in TABLES and any(row.status == "refused" for row in rows.values())
+    }
+    seen = {}
+    for name, ask in sources.items():
+        with pytest.raises((IndexError, RuntimeError)) as refusal:
+            ask()
+        seen[name] = {str(refusal.value)}
+    assert seen == refused
 
 
 @pytest.mark.parametrize("refuses", [False, True])

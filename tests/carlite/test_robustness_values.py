@@ -68,6 +68,8 @@ def test_nonsense_numbers_do_not_spread(target: Carlite, bad: float) -> None:
 
 LARGEST = 1e9
 """The largest number that is not refused."""
+LARGEST_TURN = 1e15
+"""Likewise of torques and their impulses, whose unit is small."""
 
 
 @pytest.mark.thorough
@@ -88,10 +90,11 @@ def test_no_push_is_too_hard(target: Carlite) -> None:
     cars[1].set_target_angular_velocity(up)
     cars[2].enable_constant_velocity(along)
     cars[3].add_impulse(along)
-    cars[4].add_angular_impulse(up)
+    turn = carla.Vector3D(0.0, 0.0, LARGEST_TURN)
+    cars[4].add_angular_impulse(turn)
     for _ in range(100):
         cars[5].add_force(along)
-        cars[6].add_torque(up)
+        cars[6].add_torque(turn)
     for _ in range(3):
         state = carla.command.ApplyWalkerState(walker, points[7], LARGEST)
         assert not client.apply_batch_sync([state])[0].error

@@ -100,7 +100,7 @@ def test_forced_lane_change(scenario: Scenario, to_the_left: bool) -> None:
     start, goal = (outer, right_has_lane) if to_the_left else (right_has_lane, outer)
     car = scenario.drive(CAR, scenario.on_link(start, 8.0))
     scenario.manager.set_auto_lane_change(car, False)
-    scenario.manager.set_force_lane_change(car, to_the_left)
+    scenario.manager.set_force_lane_change(car, not to_the_left)
     scenario.run(7.0)
     me = scenario.driver(car)
     assert me["route"][me["at"]] == goal
@@ -114,7 +114,7 @@ def test_no_lane_change_into_another_vehicle(scenario: Scenario) -> None:
     car = scenario.drive(CAR, scenario.on_link(link, 20.0))
     scenario.spawn(CAR, scenario.on_link(link, 20.0, 3.5))
     scenario.manager.set_desired_speed(car, 0.5)
-    scenario.manager.set_force_lane_change(car, False)
+    scenario.manager.set_force_lane_change(car, True)
     for _ in range(100):
         scenario.tick()
         assert not scenario.contacts
@@ -201,7 +201,7 @@ def test_lamps_follow_the_driving_only_when_asked(scenario: Scenario) -> None:
     assert scenario.table.lamps[scenario.table.find_slot(car)] == 0
     scenario.manager.update_vehicle_lights(car, True)
     scenario.table.lamps[scenario.table.find_slot(car)] = 0x2
-    scenario.manager.set_force_lane_change(car, False)
+    scenario.manager.set_force_lane_change(car, True)
     scenario.run(1.0)
     lit = scenario.table.lamps[scenario.table.find_slot(car)]
     assert lit & RIGHT_BLINKER

@@ -171,7 +171,7 @@ def test_effects_are_the_same(tmp_path: Path) -> None:
 def test_a_report_leaves_out_what_it_cannot_have(packed: Packed, tmp_path: Path) -> None:
     assert analysis(["report", str(packed.unpacked), "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
-    assert "Left out: this report was made of an unpacked campaign." in page
+    assert "packing left out the records of messages" in page
     assert "what needs boxes, messages or tracks is left out" in page
     assert "made with --results-only" not in page
 

@@ -20,6 +20,8 @@ HEADS = (
     "route", "town", "scenario", "route completed", "score", "score with minimum speed",
     "infractions", "outcome", "simulated s per processor s",
 )  # fmt: skip
+WHOLE = 99.995
+"""A score that has no penalty but those of minimum speed; the record has two decimals."""
 COMPLETED = frozenset({"Perfect", "Completed"})
 
 
@@ -78,8 +80,8 @@ def format_page_section(results: Sequence[RouteResult], causes: dict[str, str]) 
     heads = ("program", "revision", *HEADS, "cause")
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for result in results:
-        perfect = result.outcome == "Perfect"
-        cause = causes.get(result.route, "" if perfect else "not investigated")
+        short = result.score_without_speed is None or result.score_without_speed < WHOLE
+        cause = causes.get(result.route, "not investigated" if short else "")
         cells = (result.program, f"`{result.revision}`", *make_row(result), cause)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     summary = summarize_results(results)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
-from harness.campaign.attempt.planning_step import SensedStep
+from harness.campaign.attempt.planning_step import SensedStep, SharedStep
 from harness.campaign.folder.inputs import list_file_changes
 from harness.campaign.settings.config import INTERVENTION, build_part
 from harness.campaign.settings.declared import CampaignSettings
@@ -14,15 +15,25 @@ from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.interventions.intervention import CHANGES, BoxChange, Intervention, Scene
 from harness.records.arms import NONE, Arm
 from harness.records.schema import BOX_CHANGES
-from harness.types.record_names import PATTERNS
+from harness.types.record_names import DIFFERENCES
 from harness.types.systems import (
+    PerceivingSystem,
+    PrivilegedPerceivingSystem,
     PrivilegedSystem,
     System,
     drive_by_perception,
     is_perceiving_system,
     is_privileged,
 )
-from harness.types.vocabulary import CLASSES, EgoObservation, Message, Perceived, Step
+from harness.types.vocabulary import (
+    CLASSES,
+    Boxes,
+    EgoObservation,
+    GroundTruth,
+    Message,
+    Perceived,
+    Step,
+)
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
 
@@ -39,9 +50,8 @@ class InterveningSystem:
     def run_changed_step(
         self,
         system: System | PrivilegedSystem,
-        observation: EgoObservation,
-        messages: tuple[Message, ...],
         sensed: SensedStep,
+        shared: SharedStep,
         *,
         first_frame: int,
         first_id: int,
@@ -50,11 +60,13 @@ class InterveningSystem:
         if not is_perceiving_system(system):
             raise TypeError(f"{type(system).__name__} has no perceive and drive")
         # perceive
-        truth = sensed.truth
-        if is_privileged(system):
-            perceived: Perceived = system.perceive(observation, messages, truth)
-        else:
-            perceived = system.perceive(observation, messages)
+        truth, observation = sensed.truth, shared.observation
+        perceived = perceive_step(system, observation, shared.messages, truth)
+        # perceive by messages on time: captured now, nothing disturbed, poses as they are
+        on_time: Boxes | None = None
+        if self._intervention.needs_on_time:
+            true_observation = replace(observation, lidar_in_world=sensed.scan.lidar_in_world)
+            on_time = perceive_step(system, true_observation, shared.captured, truth).cooperative
         # change: ids count from the ego's, as in the records
         actors = truth.actor_ids - first_id
         scene = Scene(
@@ -65,6 +77,7 @@ class InterveningSystem:
             parked=sensed.parked,
             lidar_in_world=sensed.scan.lidar_in_world,
             actors=actors,
+            on_time=on_time,
         )
         result = self._intervention.apply(scene)
         # record
@@ -101,7 +114,9 @@ class InterveningSystem:
     def make_record(self) -> dict[str, Any]:
         """Return what the intervention is and did; `changed` is the steps with any change."""
         counts: dict[str, Any] = {
-            kind: {name: self._counts[kind, name] for name in PATTERNS if self._counts[kind, name]}
+            kind: {
+                name: self._counts[kind, name] for name in DIFFERENCES if self._counts[kind, name]
+            }
             for kind in CHANGES
         }
         settings = self._settings
@@ -114,6 +129,18 @@ class InterveningSystem:
             "changed": self._changed,
             **counts,
         }
+
+
+def perceive_step(
+    system: PerceivingSystem | PrivilegedPerceivingSystem,
+    observation: EgoObservation,
+    messages: tuple[Message, ...],
+    truth: GroundTruth,
+) -> Perceived:
+    """Return what a system detects; a privileged one is given the ground truth."""
+    if is_privileged(system):
+        return system.perceive(observation, messages, truth)
+    return system.perceive(observation, messages)
 
 
 def build_arm_intervention(

@@ -209,14 +209,22 @@ class PerceptionLoop:
                     fixed=self._blocking,
                 )
             )
-        believed = {
-            partner.sender: self._share_observation(partner, scan, scene, recorder)
-            for partner, scan in sensed.shared
-        }
+        believed: dict[str, Pose] = {}
+        captured: dict[str, Message] = {}
+        for partner, scan in sensed.shared:
+            sender = partner.sender
+            believed[sender], message = self._share_observation(partner, scan, scene, recorder)
+            if message is not None:
+                captured[sender] = replace(message, lidar_in_world=scan.lidar_in_world)
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
         messages = self._channel.deliver_messages(sensed.scan.time, present)
-        return SharedStep(observation=observation, messages=messages, believed=believed)
+        return SharedStep(
+            observation=observation,
+            messages=messages,
+            believed=believed,
+            captured=tuple(captured[sender] for sender in sorted(captured)),
+        )
 
     def _decide(self, sensed: SensedStep, shared: SharedStep, first_frame: int) -> Step:
         """Return the system's answer, with the intervention of the arm, if it has one."""
@@ -224,9 +232,8 @@ class PerceptionLoop:
             if self._intervening is not None:
                 return self._intervening.run_changed_step(
                     self._system,
-                    shared.observation,
-                    shared.messages,
                     sensed,
+                    shared,
                     first_frame=first_frame,
                     first_id=self._ego_id,
                 )
@@ -292,8 +299,8 @@ class PerceptionLoop:
         scan: LidarScan,
         scene: GroundTruthScene,
         recorder: AttemptRecorder,
-    ) -> Pose:
-        """Let a partner share what it sensed; return the pose that it believes."""
+    ) -> tuple[Pose, Message | None]:
+        """Let a partner share what it sensed; return the pose that it believes, and its message."""
         # what it sensed, with its true pose
         observation = Observation(
             sender=partner.sender,
@@ -316,21 +323,21 @@ class PerceptionLoop:
         )
         recorder.add_sweep(scan.frame, partner.sender, observation.points_in_lidar)
         # the payload is made from the believed pose; truth has no box of the ego
+        message: Message | None = None
         if self._system.reads_messages:
             reach = partner.post.mount.range
             truth = self._select_truth(scene, scan, reach, partner.carrier)
             payload = self._ask_payload(believed, truth[truth.actor_ids != self._ego_id])
-            self._channel.send_message(
-                Message(
-                    sender=partner.sender,
-                    kind=partner.kind,
-                    capture_frame=scan.frame,
-                    capture_time=scan.time,
-                    lidar_in_world=believed.lidar_in_world,
-                    payload=payload,
-                )
+            message = Message(
+                sender=partner.sender,
+                kind=partner.kind,
+                capture_frame=scan.frame,
+                capture_time=scan.time,
+                lidar_in_world=believed.lidar_in_world,
+                payload=payload,
             )
-        return believed.lidar_in_world
+            self._channel.send_message(message)
+        return believed.lidar_in_world, message
 
     def _observe_ego(
         self,

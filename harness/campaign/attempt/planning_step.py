@@ -66,6 +66,7 @@ class SharedStep:
     observation: EgoObservation  # with the pose that the ego believes
     messages: tuple[Message, ...]
     believed: Mapping[str, Pose]  # poses of LiDARs that partners believe, by sender
+    captured: tuple[Message, ...]  # of this frame, by sender, with true poses: nothing disturbed
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

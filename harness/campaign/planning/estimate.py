@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
 from harness.campaign.planning.paces import SystemPace, read_attempt_cost
 from harness.campaign.planning.plan import CampaignPlan
+from harness.common.remaining_time import WorkPiece, schedule_pieces
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import find_finished_tries
@@ -22,6 +23,25 @@ SECONDS_PER_METRE, BYTES_PER_METRE = 0.12, 900.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedAttempts:
+    """What attempts are expected to take.
+
+    Attributes:
+        pieces: by attempt; of others nothing is known.
+        waiting: pieces of attempts that are not named yet.
+        in_seconds: whether the expectations are seconds that this machine has measured.
+    """
+
+    pieces: Mapping[AttemptKey, WorkPiece] = field(default_factory=dict)
+    waiting: tuple[WorkPiece, ...] = ()
+    in_seconds: bool = False
+
+    def select_attempts(self, keys: Iterable[AttemptKey]) -> ExpectedAttempts:
+        """Return what some attempts are expected to take, in their order."""
+        return replace(self, pieces={key: self.pieces[key] for key in keys if key in self.pieces})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignEstimate:
     """What is left to do, and what it will take."""
 
@@ -32,6 +52,7 @@ class CampaignEstimate:
     samples: int  # finished attempts of this campaign that were measured
     remembered: int = 0  # attempts that this machine drove before
     unknown: tuple[str, ...] = ()  # systems by a rule of thumb
+    expected: ExpectedAttempts = field(default_factory=ExpectedAttempts, repr=False)  # of the left
 
 
 def estimate_campaign(
@@ -56,20 +77,29 @@ def estimate_campaign(
     samples = measure_finished_attempts(finished)
     systems = [] if samples else list(dict.fromkeys(key.arm.system for key in left))
     if samples:
-        seconds, size = estimate_by_arm(left, samples)
+        costs = estimate_by_arm(left, samples)
     else:
-        pairs = [estimate_by_metre(metres[key.route], paces.get(key.arm.system)) for key in left]
-        seconds, size = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
+        costs = [estimate_by_metre(metres[key.route], paces.get(key.arm.system)) for key in left]
+    taken = [STARTING + seconds for seconds, _ in costs]
     # a worker and its simulator take turns and keep one core busy
     at_a_time = max(min(plan.at_a_time, len(left), plan.cores or plan.at_a_time), 1)
+    unknown = tuple(system for system in systems if system not in paces)
     return CampaignEstimate(
         done=len(finished),
         left=len(left),
-        seconds=(seconds + STARTING * len(left)) / at_a_time,
-        bytes=size,
+        # the last attempt to end decides, and with few attempts not every worker has one then
+        seconds=plan.opening + schedule_pieces([0.0] * at_a_time, taken) if left else 0.0,
+        bytes=sum(size for _, size in costs),
         samples=len(samples),
         remembered=sum(paces[system].attempts for system in systems if system in paces),
-        unknown=tuple(system for system in systems if system not in paces),
+        unknown=unknown,
+        expected=ExpectedAttempts(
+            pieces={
+                key: WorkPiece(kind=key.arm, expected=seconds)
+                for key, seconds in zip(left, taken, strict=True)
+            },
+            in_seconds=not unknown,
+        ),
     )
 
 
@@ -95,8 +125,8 @@ def measure_finished_attempts(
 
 def estimate_by_arm(
     left: Sequence[AttemptKey], samples: Mapping[AttemptKey, tuple[float, float]]
-) -> tuple[float, float]:
-    """Return seconds and bytes of all that is left: each as the mean of its arm.
+) -> list[tuple[float, float]]:
+    """Return seconds and bytes of each attempt that is left: the means of its arm.
 
     Where nothing of it has been driven yet, as the mean of all.
     """
@@ -105,8 +135,7 @@ def estimate_by_arm(
         groups.setdefault(key.arm, []).append(sample)
     overall = compute_mean_cost(list(samples.values()))
     means = {arm: compute_mean_cost(group) for arm, group in groups.items()}
-    expected = [means.get(key.arm, overall) for key in left]
-    return sum(pair[0] for pair in expected), sum(pair[1] for pair in expected)
+    return [means.get(key.arm, overall) for key in left]
 
 
 def compute_mean_cost(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import reprlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.campaign.folder.assignments import (
     RouteAssignment,
@@ -64,6 +65,9 @@ SEEDS = 2**31
 """How many there are."""
 LOCAL = "harness.campaign.running.executors.local.LocalExecutor"
 """The executor whose workers share the cores of this machine."""
+RAY = "harness.campaign.running.executors.ray.RayExecutor"
+OPENING = {RAY: 9.0}
+"""Seconds in which an executor starts, and its workers import the harness: Ray on two cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +84,7 @@ class CampaignPlan:
     unfit: tuple[str, ...] = ()  # arms that cannot be driven, and why
     at_a_time: int = 1  # attempts, one for each worker
     cores: int | None = None  # of this machine, where the workers are on it
+    opening: float = 0.0  # s that the executor takes before its first attempt begins
     truth: str = ""  # what counts as ground truth, where cooperations are compared
     size_zero: tuple[str, ...] = ()  # conditions that are driven as `none`
     same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
@@ -135,7 +140,8 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         spoilt=spoilt,
         unfit=unfitting,
         at_a_time=settings["executor"].get("workers", 1),
-        cores=count_cores() if settings["executor"].get("_target_") == LOCAL else None,
+        cores=count_cores() if is_on_this_machine(settings["executor"]) else None,
+        opening=OPENING.get(settings["executor"].get("_target_", ""), 0.0),
         truth=describe_ground_truth(settings) if len(settings["cooperation"]) > 1 else "",
         size_zero=conditions.size_zero,
         same=conditions.same,
@@ -148,6 +154,12 @@ def describe_route_origin(settings: CampaignSettings) -> str:
     source = build_route_source(settings["routes"])
     with convert_source_errors(source):
         return source.describe_origin()
+
+
+def is_on_this_machine(executor: Mapping[str, Any]) -> bool:
+    """Return whether an executor's workers share the cores of this machine: Ray's may, too."""
+    target = executor.get("_target_")
+    return target == LOCAL or (target == RAY and executor.get("address") is None)
 
 
 def count_cores() -> int:

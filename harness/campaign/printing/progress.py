@@ -16,28 +16,36 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
+from harness.campaign.planning.estimate import ExpectedAttempts
 from harness.campaign.printing.terminal import console
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.errors import UserError
+from harness.common.progress_bar import choose_bar_width
+from harness.common.remaining_time import Clock, WorkForecast, WorkPiece, format_clock
 from harness.records.keys import AttemptKey
 
-BAR = 40
-"""Columns of the bar."""
-RECENT = 50
-"""Tries from whose seconds the remaining time is guessed."""
+UNKNOWN = ExpectedAttempts()
+"""Of attempts of which nothing is known."""
 
 
 @contextmanager
 def follow_progress(
-    mode: str, standing: CampaignProgress, workers: int
+    mode: str, standing: CampaignProgress, workers: int, expected: ExpectedAttempts = UNKNOWN
 ) -> Iterator[ProgressListener]:
-    """Follow a campaign: a `live` table, `plain` lines, `json` lines, or `quiet`."""
+    """Follow a campaign: a `live` table, `plain` lines, `json` lines, or `quiet`.
+
+    Args:
+        mode: one of the four.
+        standing: how far the campaign has come.
+        workers: attempts at a time.
+        expected: what the attempts are expected to take.
+    """
     if mode in ("live", "plain"):
         for line in list_start_lines(standing):
             console.print(line, highlight=False)
     if mode == "live" and console.is_terminal:
-        table = LiveTable(standing, workers, console)
+        table = LiveTable(standing, workers, console, expected=expected)
         with Live(table, console=console, refresh_per_second=4, transient=True):
             yield table
     elif mode in ("live", "plain"):
@@ -139,44 +147,71 @@ class JsonLines(QuietListener):
 class LiveTable(QuietListener):
     """Shows what every worker is doing, and how far all is; finished tries scroll by above it."""
 
-    def __init__(self, standing: CampaignProgress, workers: int, out: Console) -> None:
-        self._left = standing.attempts - standing.done - standing.given_up
+    def __init__(
+        self,
+        standing: CampaignProgress,
+        workers: int,
+        out: Console,
+        *,
+        expected: ExpectedAttempts = UNKNOWN,
+        at_most: bool = False,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._most = "at most " if at_most else ""
+        left = standing.attempts - standing.done - standing.given_up
+        self._pieces = expected.pieces
+        waiting = [*expected.pieces.values(), *expected.waiting]
+        waiting += [WorkPiece()] * max(left - len(waiting), 0)
+        self._forecast = WorkForecast(
+            deque(waiting), lanes=workers, absolute=expected.in_seconds, clock=clock
+        )
+        self._clock = clock
         self._attempts, self._done = standing.attempts, standing.done
         self._failed, self._retried = standing.given_up, 0
         self._doing: dict[int, tuple[str, float]] = {
             number + 1: ("", 0.0) for number in range(workers)
         }
         self._positions: dict[int, DrivePosition] = {}
-        self._recent: deque[float] = deque(maxlen=RECENT)
         self._out = out
 
     def begins(self, worker: int, key: AttemptKey, number: int) -> None:
         """Show it."""
         again = f"  try {number}" if number > 1 else ""
-        self._doing[worker] = (f"{key}{again}", time.monotonic())
+        self._doing[worker] = (f"{key}{again}", self._clock())
+        self._forecast.begin_piece(worker, self._pieces.get(key))
 
     def drives(self, worker: int, key: AttemptKey, position: DrivePosition) -> None:
         """Show how far it is."""
         self._positions[worker] = position
+        self._forecast.note_share(worker, position.completion)
 
     def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """Print how it ended, and count."""
         print_progress_line(self._out, describe_outcome(outcome, again))
+        self.count_ended(worker, outcome, again)
+
+    def count_ended(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
+        """Count a try that has ended."""
         self._doing[worker] = ("", 0.0)
         self._positions.pop(worker, None)
-        self._recent.append(outcome.seconds)
+        self._forecast.end_piece(worker, again=again)
         self._done += outcome.done
         self._retried += again
         self._failed += not outcome.done and not again
-        self._left -= not again
+
+    def skip_attempt(self) -> None:
+        """Count an attempt that need not be driven."""
+        self._done += 1
+        self._forecast.skip_piece()
 
     def leaves(self, worker: int, reason: str) -> None:
         """Print which worker left."""
         print_progress_line(self._out, describe_leaving_worker(worker, reason))
         self._doing = {number: what for number, what in self._doing.items() if number != worker}
+        self._forecast.close_lane(worker)
 
     def __rich__(self) -> RenderableType:
-        now = time.monotonic()
+        now = self._clock()
         workers = Table.grid(padding=(0, 2))
         for worker, (what, since) in self._doing.items():
             row = (escape(what), format_clock(now - since)) if what else ("-", "")
@@ -185,16 +220,9 @@ class LiveTable(QuietListener):
         counts = f"{self._done} of {self._attempts} done"
         counts += f", {self._failed} failed" if self._failed else ""
         counts += f", {self._retried} tried again" if self._retried else ""
-        bar = ProgressBar(self._attempts, self._done, width=BAR)
-        total.add_row(bar, counts, f"{self._format_remaining()} left")
+        bar = ProgressBar(self._attempts, self._done, width=choose_bar_width(self._out.width))
+        total.add_row(bar, counts, f"{self._most}{self._forecast.estimate_remaining()}")
         return Group(workers, total)
-
-    def _format_remaining(self) -> str:
-        recent, workers = list(self._recent), len(self._doing)  # others go on changing them
-        if not recent or not workers:
-            return "?"
-        mean = sum(recent) / len(recent)
-        return format_clock(self._left * mean / min(workers, max(self._left, 1)))
 
 
 def describe_position(position: DrivePosition | None) -> tuple[str, ...]:
@@ -235,10 +263,3 @@ def describe_outcome(outcome: AttemptOutcome, again: bool) -> str:
         return f"  {outcome.key}  {outcome.message}  ({outcome.seconds:.1f} s)"
     then = "; tried again" if again else ""
     return f"  {outcome.key}  try {outcome.number} {outcome.failure}: {outcome.message}{then}"
-
-
-def format_clock(seconds: float) -> str:
-    """Return hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -63,6 +63,10 @@ class WorkQueue:
     def __len__(self) -> int:
         return len(self._todo)
 
+    def list_waiting(self) -> list[AttemptKey]:
+        """Return the attempts that wait, in order."""
+        return list(self._todo)
+
     def take_next(self) -> tuple[AttemptKey, int]:
         """Take an attempt, with the number of its next try."""
         key = self._todo.popleft()

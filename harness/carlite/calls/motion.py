@@ -11,11 +11,15 @@ from harness.carlite.calls.family import CallFamily
 from harness.carlite.dynamics import pushes
 from harness.carlite.rpc import ClientSession
 from harness.carlite.wire import codec
+from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.records import Transform
 from harness.carlite.world import ServerWorld
 
 calls = CallFamily()
 FARTHEST = 1e6
+LARGEST_TURN = 1e15
+METRES_RADIANS = pi / 180.0 / 100.0**2
+"""Of a kg cm² degree, in kg m² radians."""
 
 
 def read_pose(value: object) -> Transform:
@@ -148,14 +152,25 @@ def add_actor_force_at_location(
     pushes.apply_force(world.episode.table, slot, codec.decode_vector(force, "force"), at)
 
 
+def _decode_turn(value: object, what: str) -> Vector:
+    """Return a torque or its impulse in newton metres.
+
+    On the wire angles are in degrees and lengths in centimetres, since CARLA passes the numbers to
+    Unreal's `AddTorqueInDegrees` and `AddAngularImpulseInDegrees` as they are.
+    """
+    items = codec.decode_items(value, what, 3)
+    x, y, z = (codec.decode_number(item, what, LARGEST_TURN) for item in items)
+    return x * METRES_RADIANS, y * METRES_RADIANS, z * METRES_RADIANS
+
+
 @calls.register_void
 def add_actor_angular_impulse(
     world: ServerWorld, session: ClientSession, actor: object, impulse: object
 ) -> None:
-    """Turn once: newton metre seconds."""
+    """Turn once. The client library sends torques of actors by this call too, as with CARLA."""
     slot = find_actor_slot(world, actor)
     pushes.apply_angular_impulse(
-        world.episode.table, slot, codec.decode_vector(impulse, "angular impulse")
+        world.episode.table, slot, _decode_turn(impulse, "angular impulse")
     )
 
 
@@ -163,9 +178,9 @@ def add_actor_angular_impulse(
 def add_actor_torque(
     world: ServerWorld, session: ClientSession, actor: object, torque: object
 ) -> None:
-    """Turn during the next tick: newton metres."""
+    """Turn during the next tick."""
     pushes.apply_torque(
-        world.episode.table, find_actor_slot(world, actor), codec.decode_vector(torque, "torque")
+        world.episode.table, find_actor_slot(world, actor), _decode_turn(torque, "torque")
     )
 
 

@@ -10,6 +10,9 @@ from harness.carlite.dynamics.control import PhysicsControl, WheelPhysicsControl
 from harness.carlite.dynamics.parameters import GRAVITY, PhysicsTable, split_axles
 from harness.carlite.dynamics.state import FRONT_SPIN, REAR_SPIN
 
+SLIP_SPEED = 1.0
+"""Metres per second that PhysX adds to the speed of a wheel, so that slip has a limit at rest."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WheelTelemetry:
@@ -17,13 +20,15 @@ class WheelTelemetry:
 
     Attributes:
         tire_friction: on the scale of the physics control, where the wheel is now.
-        lat_slip: angle between where the wheel points and where it goes, radians.
+        lat_slip: angle between where the wheel points and where it goes, degrees, as PhysX
+            computes it: atan(across / (|along| + 1 m/s)).
         long_slip: how much faster the axle turns than it rolls, as a share of the faster speed.
         omega: radians per second, of the axle.
         tire_load, normalized_tire_load: newtons, and as a share of the load at rest.
         torque: what the wheel passes to the ground, N m.
         long_force, lat_force: newtons in the vehicle's frame.
-        normalized_long_force, normalized_lat_force: as shares of the load.
+        normalized_long_force, normalized_lat_force: sizes of the forces, as shares of the load at
+            rest.
     """
 
     tire_friction: float
@@ -41,7 +46,13 @@ class WheelTelemetry:
 
 @dataclass(frozen=True, kw_only=True)
 class VehicleTelemetry:
-    """One vehicle, fields in CARLA's order; `drag` is the air's, in newtons."""
+    """One vehicle, fields in CARLA's order.
+
+    Attributes:
+        speed: metres per second ahead, below 0 backwards.
+        engine_rpm: revolutions per minute.
+        drag: of the air, newtons.
+    """
 
     speed: float
     steer: float
@@ -72,7 +83,7 @@ def read_vehicle_telemetry(table: ActorTable, slot: int, physics: PhysicsTable) 
     side = mass * (gaining[1] * cos - gaining[0] * sin - GRAVITY * math.sin(roll))
     front, _ = split_axles(control)
     return VehicleTelemetry(
-        speed=math.hypot(*velocity),
+        speed=along,
         steer=float(table.steer[slot]),
         throttle=float(table.throttle[slot]),
         brake=float(table.brake[slot]),
@@ -128,7 +139,7 @@ def _read_wheel_telemetry(
     pull, side, load = (share * force for force in forces)
     return WheelTelemetry(
         tire_friction=wheel.tire_friction,
-        lat_slip=math.atan2(sliding, abs(rolling)) if abs(rolling) > 0.1 else 0.0,
+        lat_slip=math.degrees(math.atan(sliding / (abs(rolling) + SLIP_SPEED))),
         long_slip=(spin * wheel.radius - rolling) / fastest if fastest > 0.1 else 0.0,
         omega=spin,
         tire_load=load,
@@ -136,6 +147,6 @@ def _read_wheel_telemetry(
         torque=pull * wheel.radius,
         long_force=pull,
         lat_force=side,
-        normalized_long_force=pull / load if load else 0.0,
-        normalized_lat_force=side / load if load else 0.0,
+        normalized_long_force=abs(pull) * flattening / load if load else 0.0,
+        normalized_lat_force=abs(side) * flattening / load if load else 0.0,
     )

@@ -17,7 +17,7 @@ from harness.carlite.traffic.approaches import Approaches
 from harness.carlite.traffic.board import JunctionBoard, make_board
 from harness.carlite.traffic.conflicts import ConflictZones
 from harness.carlite.traffic.drivers import DRIVER, Drivers, DriverWishes, TrafficDriver
-from harness.carlite.traffic.driving import DRIVE_MODEL, DriveModels, drive_vehicle
+from harness.carlite.traffic.driving import DRIVE_MODEL, LAUNCH, DriveModels, drive_vehicle
 from harness.carlite.traffic.junctions import clear_junctions
 from harness.carlite.traffic.lane_changes import change_lanes
 from harness.carlite.traffic.lights import TrafficLights
@@ -41,6 +41,8 @@ REFRESH = 20
 
 GRAVITY = 9.81
 LONG_AGO = 100.0
+SURPLUS = 2.0
+"""Times its torque at launch that a driver expects of an engine, at most."""
 SHARED_WISHES = ("slower", "lane_offset", "distance")
 VEHICLE_WISHES = (
     "ignore_lights",
@@ -196,13 +198,31 @@ def _build_drive_models(slots: Ints, table: ActorTable, physics: PhysicsRows) ->
     one_gear = rows["gears"] == 1
     machines["cruising"] = np.where(one_gear, 1.0, shifting) * rows["max_speed"]
     machines["closed"], machines["full"] = rows["drag_closed"], rows["drag_full"]
-    machines["torque"] = rows["torque"].max(axis=1)
+    machines["torque"] = _expect_torque(rows)
     # what the first gear and the brakes can do, m/s²
-    pull = machines["torque"] * machines["lever"] / rows["mass"]
+    pull = rows["torque"].max(axis=1) * machines["lever"] / rows["mass"]
     brakes = sum(rows[f"{axle}_brake"] / rows[f"{axle}_radius"] for axle in AXLES)
     machines["brake"] = np.minimum(brakes / machines["mass"], 0.9 * grip)
     machines["eager"] = np.clip(0.6 * np.minimum(pull, 0.5 * grip), 0.6, 1.8)
     return machines
+
+
+def _expect_torque(rows: NDArray[np.void]) -> Floats:
+    """Return the torques, N m, from which drivers compute the throttle.
+
+    It is the greatest torque of an engine. An engine that is much weaker at launch would get too
+    little throttle to set off: there it is `SURPLUS` times the torque at launch.
+    """
+    torques: Floats = rows["torque"]
+    most = torques.max(axis=1)
+    # (vehicles,) samples run from 0 to the highest speed
+    place = np.minimum(LAUNCH / rows["max_speed"], 1.0) * (torques.shape[1] - 1)
+    index = np.minimum(place.astype(np.int64), torques.shape[1] - 2)
+    vehicles = np.arange(len(rows))
+    rest = place - index
+    launch = torques[vehicles, index] * (1.0 - rest) + torques[vehicles, index + 1] * rest
+    expected: Floats = np.clip(SURPLUS * launch, 0.25 * most, most)
+    return expected
 
 
 @compiled

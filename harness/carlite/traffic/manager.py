@@ -119,9 +119,9 @@ class TrafficManager:
             self._exempt[actor, other] = None
         self.fleet.exempt = np.array(list(self._exempt), np.int64).reshape(-1, 2)
 
-    def set_force_lane_change(self, actor: int, left: bool) -> None:
-        """Change lanes as soon as there is any room; CARLA's flag is true for the left..."""
-        self._ensure_wishes(actor).forced_change = -1 if left else 1
+    def set_force_lane_change(self, actor: int, right: bool) -> None:
+        """Change lanes to the right or to the left as soon as there is any room."""
+        self._ensure_wishes(actor).forced_change = 1 if right else -1
 
     def set_auto_lane_change(self, actor: int, enable: bool) -> None:
         """Allow lane changes to pass slower vehicles, or not."""
@@ -173,8 +173,12 @@ class TrafficManager:
         self.update_custom_path(actor, path)
 
     def update_custom_path(self, actor: int, path: list[tuple[float, float, float]]) -> None:
-        """Replace the places to drive along."""
-        self._set_plan(actor, LINKS, paths.find_path_links(self.fleet.network, path))
+        """Replace the places to drive along; the way to the first one is looked for, too."""
+        self._apply_members()
+        start = -1
+        if actor in self._members:
+            start = self._find_present_link(actor)
+        self._set_plan(actor, LINKS, paths.find_path_links(self.fleet.network, path, start))
 
     def remove_custom_path(self, actor: int, _remove: bool) -> None:
         """Drive wherever chance leads again."""
@@ -252,6 +256,14 @@ class TrafficManager:
             self._members = [actor for actor in self._members if actor in self._table]
             self.fleet.set_members(self._members)
             self._members_changed, self._wishes_changed = False, True
+
+    def _find_present_link(self, actor: int) -> int:
+        me = self.fleet.drivers[self._members.index(actor)]
+        if me["placed"]:
+            return int(me["route"][me["at"]])
+        slot = self._table.find_slot(actor)
+        place, yaw = self._table.position[slot], float(self._table.rotation[slot, 1])
+        return paths.find_nearest_link(self.fleet.network, place.tolist(), yaw)
 
     def _set_plan(self, actor: int, kind: int, steps: list[int]) -> None:
         self._apply_members()

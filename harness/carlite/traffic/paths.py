@@ -16,23 +16,40 @@ SEARCHED = 400
 
 
 def find_path_links(
-    network: TrafficNetwork, path: Sequence[tuple[float, float, float]]
+    network: TrafficNetwork, path: Sequence[tuple[float, float, float]], start: int = -1
 ) -> list[int]:
-    """List the links through which a sequence of places leads, gaps filled in."""
-    links: list[int] = []
-    points = as_columns(network.points)
-    for k, (x, y, z) in enumerate(path):
-        away = (points["x"] - x) ** 2 + (points["y"] - y) ** 2 + 4.0 * (points["z"] - z) ** 2
+    """List the links through which a sequence of places leads, gaps filled in.
+
+    Args:
+        network: the roads.
+        path: places along the way.
+        start: the link where the way begins, negative where it begins at the first place.
+    """
+    links = [start] if start >= 0 else []
+    for k, place in enumerate(path):
+        heading = None
         if k + 1 < len(path):
-            heading = np.arctan2(path[k + 1][1] - y, path[k + 1][0] - x)
+            heading = _compute_heading(place, path[k + 1])
         elif k > 0:
-            heading = np.arctan2(y - path[k - 1][1], x - path[k - 1][0])
-        else:
-            heading = points["yaw"][int(np.argmin(away))]
-        against = np.cos(points["yaw"] - heading) < 0.0
-        link = int(points["link"][int(np.argmin(away + 50.0 * against))])
+            heading = _compute_heading(path[k - 1], place)
+        link = find_nearest_link(network, place, heading)
         links += _find_joining_links(network, links[-1], link) if links else [link]
     return links[:PLAN]
+
+
+def _compute_heading(here: Sequence[float], there: Sequence[float]) -> float:
+    return float(np.arctan2(there[1] - here[1], there[0] - here[0]))
+
+
+def find_nearest_link(
+    network: TrafficNetwork, place: Sequence[float], heading: float | None
+) -> int:
+    """Return the link nearest to a place; one that leads the other way counts as 7 m farther."""
+    points, (x, y, z) = as_columns(network.points), place
+    away = (points["x"] - x) ** 2 + (points["y"] - y) ** 2 + 4.0 * (points["z"] - z) ** 2
+    if heading is not None:
+        away = away + 50.0 * (np.cos(points["yaw"] - heading) < 0.0)
+    return int(points["link"][int(np.argmin(away))])
 
 
 def _find_joining_links(network: TrafficNetwork, start: int, goal: int) -> list[int]:

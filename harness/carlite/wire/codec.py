@@ -39,9 +39,9 @@ Reader: TypeAlias = Callable[[object, str], Any]
 Writer: TypeAlias = Callable[[Any], object]
 
 
-def decode_number(value: object, what: str) -> float:
+def decode_number(value: object, what: str, largest: float = LARGEST) -> float:
     """Return a finite number no larger than any quantity in a town can be."""
-    if isinstance(value, float | int) and not isinstance(value, bool) and abs(value) <= LARGEST:
+    if isinstance(value, float | int) and not isinstance(value, bool) and abs(value) <= largest:
         return float(value)
     raise CallError(f"{what}: expected a finite number, got {_abbreviate_value(value)}")
 

@@ -81,7 +81,7 @@ class AckermannDriver:
         self.felt += (gain - self.felt) * dt / (SMOOTHING + dt)
         self.lag = min(max(self.lag + missing * dt, -10.0), 10.0)
         wish = EAGERNESS * gains.speed_kp * missing + gains.speed_ki * self.lag
-        self._limit_wish(wish - gains.speed_kd * self.felt, dt)
+        self._limit_wish(wish - gains.speed_kd * self.felt)
         error = self.wish - self.felt
         self.trim += EAGERNESS * (gains.accel_kp + gains.accel_ki) * error * dt
         self.trim = min(max(self.trim, -1.0), 1.0)
@@ -89,12 +89,13 @@ class AckermannDriver:
         guess = self.wish / (FULL_THROTTLE if self.wish > 0.0 else FULL_BRAKE)
         return guess + self.trim - gains.accel_kd * slope
 
-    def _limit_wish(self, wish: float, dt: float) -> None:
-        """Keep what is asked for within the target's limits, of which 0 means none."""
+    def _limit_wish(self, wish: float) -> None:
+        """Keep what is asked for within the target's limit, of which 0 means none.
+
+        CARLA's controller does not read the limit of jerk, so neither does this one.
+        """
         limit = abs(self.target.acceleration) or inf
-        wish = max(min(wish, limit, MOST_ACCELERATION), -limit, -MOST_BRAKING)
-        jerk = (abs(self.target.jerk) or inf) * dt
-        self.wish = min(max(wish, self.wish - jerk), self.wish + jerk)
+        self.wish = max(min(wish, limit, MOST_ACCELERATION), -limit, -MOST_BRAKING)
 
 
 class AckermannControllers:

@@ -65,6 +65,7 @@ class Scene:
     parked: Boxes
     lidar_in_world: Pose
     actors: Integers  # numbers of the true boxes that do not depend on the server
+    on_time: Boxes | None = None  # what the system detects by messages on time
 
     def evaluated(self, cooperative: Boxes | None = None) -> EvaluatedFrame:
         """Return the patterns of the perceived boxes, or of other ones in their place."""
@@ -121,6 +122,11 @@ class Intervention(ABC):
 
     kind: ClassVar[str]  # repair or inject
 
+    @property
+    def needs_on_time(self) -> bool:
+        """Whether it must know what the system detects by messages on time."""
+        return False
+
     def reset(self, seed: int, period: float) -> None:  # noqa: B027 - most keep nothing
         """Start an attempt, with the seconds between planning steps.
 
@@ -145,11 +151,11 @@ class Intervention(ABC):
         """Return what identifies the intervention in `result.json`."""
 
 
-def check_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns in the order of the six, or raise an error that names what is wrong."""
-    unknown = [name for name in patterns if name not in PATTERNS]
+def check_patterns(patterns: Sequence[str], valid: Sequence[str] = PATTERNS) -> tuple[str, ...]:
+    """Return patterns in the order of the valid ones, or raise an error that says what is wrong."""
+    unknown = [name for name in patterns if name not in valid]
     if unknown:
-        raise ValueError(f"patterns: {unknown[0]!r}: unknown; valid: {', '.join(PATTERNS)}")
+        raise ValueError(f"patterns: {unknown[0]!r}: unknown; valid: {', '.join(valid)}")
     if len(set(patterns)) < len(patterns):
         raise ValueError(f"patterns: {', '.join(patterns)}: one twice")
-    return tuple(name for name in PATTERNS if name in patterns)
+    return tuple(name for name in valid if name in patterns)

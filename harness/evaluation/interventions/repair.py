@@ -5,6 +5,8 @@
 | LCME / CCME | a box is added where the true box is                                        |
 | LCLE / CCLE | the box that overlaps it is moved to the true box, or one is added there    |
 
+With `repair_to: on_time` only what messages on time would have changed is taken back: `on_time`.
+
 All repairs of a step are one assignment. Mislocalised detections first: a box is at fault if it
 overlaps a true box to be repaired and may be taken from where it stands. Under the rule `max` it
 may if it overlaps no other true box; the others stay, since a better box next to them settles the
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -35,11 +37,14 @@ from harness.evaluation.interventions.intervention import (
     Scene,
     check_patterns,
 )
+from harness.evaluation.interventions.on_time import repair_boxes_to_on_time
 from harness.evaluation.patterns import compute_highest_overlap
 from harness.types.overlap import compute_class_overlaps
-from harness.types.record_names import PATTERNS
+from harness.types.record_names import DIFFERENCES, PATTERNS
 from harness.types.vocabulary import Boxes, Floats, Integers, Mask
 
+RepairTo: TypeAlias = Literal["truth", "on_time"]
+REPAIRS_TO: tuple[RepairTo, ...] = get_args(RepairTo)
 MISSED, MISLOCALISED, ADDITIONAL = ("LCME", "CCME"), ("LCLE", "CCLE"), ("LADE", "CADE")
 
 
@@ -51,17 +56,29 @@ class Repair(Intervention):
 
     def __init__(
         self,
-        patterns: Sequence[str],  # of LCME, LCLE, LADE, CCME, CCLE, CADE; [] repairs nothing
+        patterns: Sequence[str],  # of LCME, LCLE, LADE, CCME, CCLE, CADE, and rest on time
+        repair_to: RepairTo = "truth",  # truth: no error; on_time: as messages on time have it
     ) -> None:
-        self.patterns = check_patterns(patterns)
+        if repair_to not in REPAIRS_TO:
+            raise ValueError(f"repair_to = {repair_to!r}: unknown; valid: {', '.join(REPAIRS_TO)}")
+        self.repair_to = repair_to
+        self.patterns = check_patterns(patterns, DIFFERENCES if self.needs_on_time else PATTERNS)
+
+    @property
+    def needs_on_time(self) -> bool:
+        """Whether errors are taken back to what messages on time would show."""
+        return self.repair_to == "on_time"
 
     def apply(self, scene: Scene) -> Intervened:
         """Return the boxes without the errors of these patterns."""
+        if self.needs_on_time:
+            return repair_boxes_to_on_time(scene, self.patterns)
         return repair_boxes(scene, self.patterns)
 
     def record(self) -> dict[str, Any]:
-        """Return the patterns."""
-        return {"kind": self.kind, "patterns": list(self.patterns)}
+        """Return the patterns, and what they are repaired to where that is not the truth."""
+        repair_to = {"repair_to": self.repair_to} if self.needs_on_time else {}
+        return {"kind": self.kind, "patterns": list(self.patterns), **repair_to}
 
 
 @dataclass(slots=True, eq=False)

@@ -16,14 +16,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import carla
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.common.errors import AttemptError, UserError
+from harness.common.progress_bar import show_bar
 from harness.common.protocols import (
     ROUTES,
     derive_protocol_seed,
@@ -354,26 +354,18 @@ class RouteProgressBar:
     def __init__(self, count: int) -> None:
         self._count, self._printed = count, time.monotonic()
         self._quiet = not sys.stderr.isatty()
-        columns = (
-            TextColumn("routes"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-        )
-        console = Console(stderr=True)
-        self._progress = Progress(*columns, console=console, disable=self._quiet)
-        self._task = self._progress.add_task("", total=count)
+        self._shown = show_bar("routes", count, console=Console(stderr=True))
 
     def __enter__(self) -> RouteProgressBar:
-        self._progress.start()
+        self._bar = self._shown.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+    def __exit__(self, *problem: Any) -> None:
+        self._shown.__exit__(*problem)
 
     def __call__(self, made: int) -> None:
         """Show how many there are."""
-        self._progress.update(self._task, completed=made)
+        self._bar.note_done(made)
         if self._quiet and time.monotonic() - self._printed > LINE_EVERY:
             print(f"{made} of {self._count} routes", file=sys.stderr, flush=True)
             self._printed = time.monotonic()

@@ -263,8 +263,7 @@ def add_guiding_options(parser: argparse.ArgumentParser) -> None:
 
 def run_generate(options: argparse.Namespace) -> None:
     """Write changed scenes."""
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
-
+    from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.metamorphic.running.generation import (  # noqa: PLC0415
         GenerationSettings,
         generate_recordings,
@@ -282,9 +281,8 @@ def run_generate(options: argparse.Namespace) -> None:
         keep_seed=options.seed,
         folder=options.out,
     )
-    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-        bar = progress.add_task("scenes", total=len(generation.select_sources()))
-        best = generate_recordings(generation, options.workers, lambda n: progress.advance(bar, n))
+    with show_bar("scenes", len(generation.select_sources())) as bar:
+        best = generate_recordings(generation, options.workers, bar.advance)
     objects = sum(candidate.objects for candidate in best)
     print(f"{options.out}: {len(best)} changed scenes with {objects} judged objects")
 
@@ -316,8 +314,8 @@ def add_climb_options(parser: argparse.ArgumentParser) -> None:
 def run_climb(options: argparse.Namespace) -> None:
     """Search from every scene, write those that were made worse, and print what they hold."""
     from rich.console import Console  # noqa: PLC0415
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 
+    from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.metamorphic.running.climbing import ClimbSettings, build_climb_sheet, run_climbing  # noqa: PLC0415
     from studies.metamorphic.tables.printing import to_rich_table  # noqa: PLC0415
 
@@ -332,9 +330,8 @@ def run_climb(options: argparse.Namespace) -> None:
         tries=options.tries,
         most=options.most,
     )
-    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-        bar = progress.add_task("scenes", total=len(climbing.select_sources()))
-        rows = run_climbing(climbing, options.workers, lambda scenes: progress.advance(bar, scenes))
+    with show_bar("scenes", len(climbing.select_sources())) as bar:
+        rows = run_climbing(climbing, options.workers, bar.advance)
     console = Console()
     console.print(to_rich_table(build_climb_sheet(climbing, rows)))
     worse = sum(row["accepted"] > 0 for row in rows)
@@ -354,8 +351,8 @@ def run_list(options: argparse.Namespace) -> None:
 def run_metamorphic_check(options: argparse.Namespace) -> None:
     """Ask systems, and print what came out."""
     from rich.console import Console  # noqa: PLC0415
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 
+    from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.metamorphic.catalogue import select_catalogue_entries  # noqa: PLC0415
     from studies.metamorphic.guiding.saved_tests import read_saved_tests  # noqa: PLC0415
     from studies.metamorphic.running.study import (  # noqa: PLC0415
@@ -382,9 +379,8 @@ def run_metamorphic_check(options: argparse.Namespace) -> None:
         far=tuple(options.far),
         saved=saved,
     )
-    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-        bar = progress.add_task("scenes", total=len(study.select_sources()))
-        run_study(study, options.workers, lambda scenes: progress.advance(bar, scenes))
+    with show_bar("scenes", len(study.select_sources())) as bar:
+        run_study(study, options.workers, bar.advance)
     console = Console()
     for table in render_study_tables(options.out):
         console.print(table)

@@ -121,8 +121,7 @@ def add_select_options(parser: argparse.ArgumentParser) -> None:
 
 def run_select(options: argparse.Namespace) -> None:
     """Choose tests and write them; no network is judged."""
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
-
+    from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.metamorphic.catalogue import MAKERS  # noqa: PLC0415
     from studies.metamorphic.guiding.saved_tests import write_saved_tests  # noqa: PLC0415
     from studies.metamorphic.running.selection import SelectionSettings, select_tests  # noqa: PLC0415
@@ -138,8 +137,7 @@ def run_select(options: argparse.Namespace) -> None:
         seed=options.seed,
         by=options.by,
     )
-    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-        bar = progress.add_task("scenes", total=selection.count_scenes())
-        saved = select_tests(selection, lambda scenes: progress.advance(bar, scenes))
+    with show_bar("scenes", selection.count_scenes()) as bar:
+        saved = select_tests(selection, bar.advance)
     write_saved_tests(options.out, saved)
     print(f"{options.out}: {len(saved.tests)} of {saved.candidates} tests, sha256 {saved.digest}")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas
+from analysis.drawing.markers import SHAPES
 from analysis.drawing.palette import HUES
 from analysis.drawing.plots import (
     IntervalSpan,
@@ -45,8 +46,8 @@ def render_relation_bands(tables: StudyTables) -> Iterator[tuple[str, Canvas]]:
             above = get_band_findings(tables, relation.name, system, operator)
             if above is not None:
                 note = f"{above.beyond}/{above.tested}"
-                placebos = make_dot_spans(above.placebos, "quiet", hollow=False)
-                tested = make_dot_spans(above.values, "accent", hollow=True)
+                placebos = make_dot_spans(above.placebos, "quiet")
+                tested = make_dot_spans(above.values, "accent")
                 rows.append(PlotRow(label=system, spans=placebos, note=note))
                 rows.append(
                     PlotRow(label="", spans=(*tested, make_threshold_span(above.threshold)))
@@ -55,7 +56,7 @@ def render_relation_bands(tables: StudyTables) -> Iterator[tuple[str, Canvas]]:
             axis = PlotAxis(label="largest value of a scenario", keep=(0.0,))
             keys = (
                 LegendEntry("placebos", "quiet"),
-                LegendEntry("tested", "accent", True),
+                LegendEntry("tested", "accent"),
                 LegendEntry("threshold", "worse"),
             )
             title = f"{operator}, {relation.name}"
@@ -68,13 +69,9 @@ def render_relation_bands(tables: StudyTables) -> Iterator[tuple[str, Canvas]]:
             )
 
 
-def make_dot_spans(
-    values: tuple[float, ...], colour: str, *, hollow: bool
-) -> tuple[IntervalSpan, ...]:
+def make_dot_spans(values: tuple[float, ...], colour: str) -> tuple[IntervalSpan, ...]:
     """Return values as dots."""
-    return tuple(
-        IntervalSpan(value=value, colour=colour, hollow=hollow) for value in sorted(set(values))
-    )
+    return tuple(IntervalSpan(value=value, colour=colour) for value in sorted(set(values)))
 
 
 def make_threshold_span(threshold: float) -> IntervalSpan:
@@ -93,12 +90,13 @@ def render_effect_curves(
     """Yield for each operator with one strength the rate of an error over it, and its placebos."""
     for operator in CURVES:
         lines, highest = [], 0.0
-        # a line for every system; from the ninth on dashed
+        # a line for every system; from the ninth on with other markers
         for number, system in enumerate(tables.systems):
             points = compute_effect_curve(tables, check, system, operator)
             if points:
                 highest = max([highest, *(p[1] for p in points)])
-                lines.append(PlotLine(system, tuple(points), HUES[number % len(HUES)], number > 7))
+                shape = SHAPES[number // len(HUES) % len(SHAPES)]
+                lines.append(PlotLine(system, tuple(points), HUES[number % len(HUES)], shape))
         if not lines:
             continue
         # the band of placebos as two flat lines

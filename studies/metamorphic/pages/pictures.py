@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas, Polyline
+from analysis.drawing.markers import add_marker
 from harness.types.vocabulary import Singles
 
 WIDTH, HEIGHT = 380.0, 300.0
@@ -73,7 +74,7 @@ def render_plan_picture(
         render_plan_legend_entry(canvas, kind, (number % 3) * WIDTH / 3, 12.0 + 18 * (number // 3))
     for x, y in points[:, :2].tolist() if points is not None else ():
         if abs(x) < REACH and abs(y) < REACH * WIDTH / HEIGHT:
-            canvas.add_dot(project_ego_place(x, y, top), 0.5, colour="quiet")
+            add_marker(canvas, project_ego_place(x, y, top), 0.5, colour="quiet")
     for kind in LINES:
         for box in shown:
             if box.kind == kind:

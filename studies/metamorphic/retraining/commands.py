@@ -154,8 +154,7 @@ def run_retrain(options: argparse.Namespace) -> None:
 @contextmanager
 def show_stage_progress(stage: str, scenes: int) -> Iterator[Done]:
     """Show how many scenes of a stage are done; training shows itself how far it is."""
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+    from harness.common.progress_bar import show_bar  # noqa: PLC0415
 
-    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as progress:
-        task = progress.add_task(stage, total=scenes)
-        yield lambda done: progress.advance(task, done)
+    with show_bar(stage, scenes) as bar:
+        yield bar.advance

@@ -9,7 +9,6 @@ from studies.search.command_options import (
     add_search_folder_arguments,
     build_repeat_rule,
     end_as_campaign,
-    follow_evaluations,
 )
 
 COMMAND = CommandDeclaration(
@@ -51,14 +50,15 @@ def run_confirm_command(options: argparse.Namespace) -> int:
     from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
     from studies.search.confirm import CONFIRM, ConfirmationSettings, confirm_search  # noqa: PLC0415
     from studies.search.folders import read_search  # noqa: PLC0415
+    from studies.search.following import follow_evaluations  # noqa: PLC0415
     from studies.search.tables import NO_RATE, render_confirmations_table  # noqa: PLC0415
 
     # confirm what is not confirmed yet
     confirming = ConfirmationSettings(repeats=build_repeat_rule(options), most=options.most)
     searched = read_search(options.folder, workers=options.workers, trust=options.trust)
-    total = len(confirming.select_findings(searched)) * options.redraws
-    with follow_evaluations("live", total, 0) as progress:
-        confirmations = confirm_search(searched, confirming, progress)
+    driven = confirming.describe_repeats(searched)
+    with follow_evaluations(searched.ready, driven, mode="live") as follower:
+        confirmations = confirm_search(searched, confirming, follower)
     # print all, and what was left out
     console.print(render_confirmations_table(searched.evaluations, confirmations))
     left = len(searched.findings) - len(confirmations)

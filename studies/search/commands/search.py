@@ -10,7 +10,6 @@ from harness.common.command_registry import CommandDeclaration
 from studies.search.command_options import (
     add_configuration_arguments,
     end_as_campaign,
-    follow_evaluations,
     order_settings_first,
     show_search_curves,
 )
@@ -83,13 +82,10 @@ def search_and_print(ready: SearchPlan) -> int:
     from harness.campaign.run import DONE, SOME_FAILED  # noqa: PLC0415
     from studies.search import search as searching  # noqa: PLC0415
     from studies.search import tables  # noqa: PLC0415
+    from studies.search.following import follow_evaluations  # noqa: PLC0415
 
-    before = searching.count_done_evaluations(ready)
-    mode = ready.campaign["progress"]
-    if before and mode in ("live", "plain"):
-        print_unwrapped_line(f"{before} of {ready.search.budget} evaluations are done already")
-    with follow_evaluations(mode, ready.search.budget, before) as progress:
-        evaluations = searching.drive_search(ready, progress)
+    with follow_evaluations(ready, searching.describe_search(ready)) as follower:
+        evaluations = searching.drive_search(ready, follower)
     console.print(tables.render_search_summary(ready.search, evaluations))
     print_unwrapped_line(tables.NO_RATE)
     print_unwrapped_line(f"records: {ready.folder}")
@@ -104,11 +100,13 @@ def confirm_and_print(ready: SearchPlan, confirming: ConfirmationSettings) -> No
     from harness.campaign.printing.terminal import console  # noqa: PLC0415
     from studies.search.confirm import confirm_search  # noqa: PLC0415
     from studies.search.folders import read_search  # noqa: PLC0415
+    from studies.search.following import follow_evaluations  # noqa: PLC0415
     from studies.search.tables import render_confirmations_table  # noqa: PLC0415
 
     workers = ready.campaign["executor"].get("workers", 1)
     searched = read_search(ready.folder, workers=workers, trust=True)
-    total = len(confirming.select_findings(searched)) * confirming.repeats.count
-    with follow_evaluations(ready.campaign["progress"], total, 0) as progress:
-        confirmations = confirm_search(searched, confirming, progress)
+    mode = ready.campaign["progress"]
+    driven = confirming.describe_repeats(searched)
+    with follow_evaluations(searched.ready, driven, mode=mode) as follower:
+        confirmations = confirm_search(searched, confirming, follower)
     console.print(render_confirmations_table(searched.evaluations, confirmations))

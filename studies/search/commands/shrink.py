@@ -9,7 +9,6 @@ from studies.search.command_options import (
     add_search_folder_arguments,
     build_repeat_rule,
     end_as_campaign,
-    follow_evaluations,
 )
 
 COMMAND = CommandDeclaration(
@@ -68,6 +67,7 @@ def run_shrink_command(options: argparse.Namespace) -> int:
     from studies.search import shrink as shrinking  # noqa: PLC0415
     from studies.search.confirm import read_confirmations  # noqa: PLC0415
     from studies.search.folders import read_search  # noqa: PLC0415
+    from studies.search.following import follow_evaluations  # noqa: PLC0415
     from studies.search.tables import render_shrunk_table  # noqa: PLC0415
 
     settings = shrinking.ShrinkSettings(
@@ -83,8 +83,9 @@ def run_shrink_command(options: argparse.Namespace) -> int:
     smallest = []
     for finding in findings:
         print_unwrapped_line(f"evaluation {finding.candidate.number}: {finding.outcome.outcome}")
-        with follow_evaluations("live", options.budget, 0) as progress:
-            smallest.append(shrinking.shrink_finding(searched, finding, settings, progress))
+        driven = shrinking.describe_probes(searched, finding, settings)
+        with follow_evaluations(searched.ready, driven, mode="live") as follower:
+            smallest.append(shrinking.shrink_finding(searched, finding, settings, follower))
     before = [finding.candidate.values for finding in findings]
     console.print(render_shrunk_table(before, smallest, searched.ready.campaign["tick"]))
     print_unwrapped_line(f"records: {options.folder / shrinking.SHRINK}")

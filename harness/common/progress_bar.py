@@ -1,0 +1,160 @@
+"""A bar on a terminal for work that is done piece by piece, with the time that is left.
+
+Where there is no terminal, nothing is printed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import contextmanager
+from typing import TypeVar
+
+from rich import get_console
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+from harness.common.remaining_time import Clock, WorkForecast, WorkPiece
+
+T = TypeVar("T")
+MOST_PIECES = 400
+"""Pieces that an estimate counts; where there are more items, a piece is several of them."""
+NARROWEST_BAR, WIDEST_BAR = 8, 40
+BESIDES = 58
+"""Columns of all that is not the bar."""
+
+
+class BarForecast:
+    """What is left of items that are done one after another, by the times at which they were done.
+
+    Args:
+        total: items.
+        done: items that were done before.
+        clock: seconds from any origin.
+    """
+
+    def __init__(self, total: int, *, done: int = 0, clock: Clock = time.monotonic) -> None:
+        self.total, self.done = total, done
+        self._first = done
+        left = max(total - done, 0)
+        self._size = max(left // MOST_PIECES, 1)
+        whole, rest = divmod(left, self._size)
+        sizes = [self._size] * whole + ([rest] if rest else [])
+        self.forecast = WorkForecast(
+            deque(WorkPiece(expected=float(size)) for size in sizes), clock=clock
+        )
+        if sizes:
+            self.forecast.begin_piece(0)
+
+    def note_done(self, done: int) -> None:
+        """So many items are done now."""
+        done = min(max(done, self.done), self.total)
+        before, now = (
+            (at - self._first) // self._size + (at == self.total and self._rest > 0)
+            for at in (self.done, done)
+        )
+        self.done = done
+        if now > before:
+            self.forecast.end_several_pieces(0, now - before)
+            if done < self.total:
+                self.forecast.begin_piece(0)
+        if done < self.total:
+            into = (done - self._first) % self._size
+            self.forecast.note_share(0, into / self._size)
+
+    @property
+    def _rest(self) -> int:
+        return (self.total - self._first) % self._size
+
+    def __str__(self) -> str:
+        return str(self.forecast.estimate_remaining()) if self.done < self.total else ""
+
+
+class RemainingColumn(ProgressColumn):
+    """The time that is left, as the task's own forecast has it."""
+
+    def render(self, task: Task) -> Text:
+        """Return it."""
+        return Text(str(task.fields["forecast"]), no_wrap=True)
+
+
+class EstimatedBar:
+    """A bar that is advanced; lines can be printed above it."""
+
+    def __init__(self, progress: Progress, name: str, forecast: BarForecast) -> None:
+        self._progress, self._forecast = progress, forecast
+        self._task = progress.add_task(
+            name, total=forecast.total, completed=forecast.done, forecast=forecast
+        )
+
+    def advance(self, count: int = 1) -> None:
+        """So many items more are done."""
+        self.note_done(self._forecast.done + count)
+
+    def note_done(self, done: int) -> None:
+        """So many items are done in all."""
+        self._forecast.note_done(done)
+        self._progress.update(self._task, completed=self._forecast.done)
+
+    def begin_stage(self, name: str, total: int) -> None:
+        """Other items are done from now on, none of them yet."""
+        self._forecast = BarForecast(total)
+        self._progress.update(
+            self._task, description=name, total=total, completed=0, forecast=self._forecast
+        )
+
+    def rename(self, name: str) -> None:
+        """Show another name."""
+        self._progress.update(self._task, description=name)
+
+    def print_line(self, line: str) -> None:
+        """Print a line above the bar."""
+        self._progress.console.print(line, highlight=False, markup=False)
+
+
+def choose_bar_width(columns: int) -> int:
+    """Return how wide a bar is on a terminal of so many columns."""
+    return min(max(columns - BESIDES, NARROWEST_BAR), WIDEST_BAR)
+
+
+@contextmanager
+def show_bar(
+    name: str, total: int, *, done: int = 0, console: Console | None = None
+) -> Iterator[EstimatedBar]:
+    """Show a bar of items until the block ends; nothing is shown where there is no terminal.
+
+    Args:
+        name: of what is done.
+        total: items.
+        done: items that were done before.
+        console: what lines inside the block are printed on.
+    """
+    console = console or get_console()
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(choose_bar_width(console.width)),
+        MofNCompleteColumn(),
+        RemainingColumn(),
+    )
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+        yield EstimatedBar(progress, name, BarForecast(total, done=done))
+
+
+def track_items(items: Iterable[T], name: str, total: int | None = None) -> Iterator[T]:
+    """Yield items, with a bar of how many were taken.
+
+    Args:
+        items: what is done one after another.
+        name: of what is done.
+        total: how many they are; None: their length.
+    """
+    if total is None:
+        assert isinstance(items, Sized)
+        total = len(items)
+    with show_bar(name, total) as bar:
+        for item in items:
+            yield item
+            bar.advance()

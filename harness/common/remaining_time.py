@@ -1,0 +1,304 @@
+"""How long work will still take: one estimator for all progress displays.
+
+Pieces of work run in lanes: attempts on workers, or pictures one after another. What is known of a
+piece before it runs is its expected seconds; only the ratios of these matter once pieces finish.
+
+The estimate is never below what is running: a piece that runs longer than expected has time left,
+and the last piece to end decides. The estimate is rough until `FEW` pieces have finished.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+Clock = Callable[[], float]
+FEW = 2
+"""Finished pieces below which an estimate is rough."""
+RECENT = 200
+"""Finished pieces that an estimate goes by."""
+OVERRUN = 0.25
+"""Share of its time so far that a piece still needs at least, if none that finished took longer."""
+SCHEDULED = 500
+"""Waiting pieces that are assigned to lanes one by one; of more, the sum is shared."""
+PRIOR_WEIGHT = 1.0
+"""Finished pieces that count as much as what was expected of a kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingTime:
+    """Wall-clock seconds that are left, and whether few pieces have finished yet.
+
+    Attributes:
+        seconds: None where nothing is known.
+        rough: fewer than `FEW` pieces have finished, and some are left.
+    """
+
+    seconds: float | None
+    rough: bool
+
+    def __str__(self) -> str:
+        if self.seconds is None:
+            return "? left"
+        about = "about " if self.rough else ""
+        return f"{about}{format_clock(self.seconds)} left{' (rough)' if self.rough else ''}"
+
+
+def format_clock(seconds: float) -> str:
+    """Return hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkPiece:
+    """A piece of work: what is expected of it, and what it may be compared with.
+
+    Attributes:
+        kind: pieces of one kind take similar shares of what is expected of them.
+        expected: seconds; where they are not known, any number in proportion to them.
+    """
+
+    kind: Hashable = None
+    expected: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedPiece:
+    """What a finished piece took."""
+
+    piece: WorkPiece
+    seconds: float
+    starting: bool  # the first of its lane: what it took holds the start of a server, too
+
+
+@dataclass(slots=True)
+class RunningPiece:
+    """A piece that is being done."""
+
+    piece: WorkPiece
+    since: float
+    starting: bool
+    share: float = 0.0  # done, where that is known
+
+
+class WorkForecast:
+    """Estimates when work will be finished, from what its pieces have taken so far.
+
+    Args:
+        waiting: pieces that nothing does yet, in the order in which they will begin.
+        lanes: pieces that run at a time.
+        absolute: `expected` of a piece is in seconds of this machine: an estimate exists from the
+            beginning.
+        clock: seconds from any origin.
+    """
+
+    def __init__(
+        self,
+        waiting: deque[WorkPiece],
+        *,
+        lanes: int = 1,
+        absolute: bool = False,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.waiting, self.lanes = waiting, lanes
+        self._absolute, self._clock = absolute, clock
+        self._running: dict[int, RunningPiece] = {}
+        self._used: set[int] = set()  # lanes that have had a piece
+        self._finished: deque[FinishedPiece] = deque(maxlen=RECENT)
+
+    def begin_piece(self, lane: int, piece: WorkPiece | None = None) -> None:
+        """A lane begins a piece: this one, or else the next of those that wait."""
+        if piece is None:
+            piece = self.waiting.popleft() if self.waiting else WorkPiece()
+        elif piece in self.waiting:
+            self.waiting.remove(piece)
+        self._running[lane] = RunningPiece(piece, self._clock(), starting=lane not in self._used)
+        self._used.add(lane)
+
+    def skip_piece(self) -> None:
+        """A piece that waits need not be done."""
+        if self.waiting:
+            self.waiting.popleft()
+
+    def note_share(self, lane: int, share: float) -> None:
+        """A lane's piece is done to that share, from 0 to 1."""
+        if lane in self._running:
+            self._running[lane].share = min(max(share, 0.0), 1.0)
+
+    def end_piece(self, lane: int, *, again: bool = False) -> None:
+        """A lane's piece has ended; one that must be done again says nothing of others."""
+        if (ended := self._running.pop(lane, None)) is None:
+            return
+        if again:
+            self.waiting.appendleft(ended.piece)
+        else:
+            self._note_finished(ended, ended.piece, self._clock() - ended.since)
+
+    def end_several_pieces(self, lane: int, count: int) -> None:
+        """A lane's piece and the next ones have ended together: each took its part of the time."""
+        began = self._running[lane]
+        seconds = (self._clock() - began.since) / count
+        for number in range(count):
+            if number:
+                self.begin_piece(lane)
+            ended = self._running.pop(lane)
+            self._note_finished(began, ended.piece, seconds)
+
+    def _note_finished(self, began: RunningPiece, piece: WorkPiece, seconds: float) -> None:
+        self._finished.append(FinishedPiece(piece=piece, seconds=seconds, starting=began.starting))
+
+    def close_lane(self, lane: int) -> None:
+        """A lane gets no more work; its piece, if it has one, waits again."""
+        if (left := self._running.pop(lane, None)) is not None:
+            self.waiting.appendleft(left.piece)
+        self.lanes -= 1
+
+    def estimate_remaining(self) -> RemainingTime:
+        """Return the wall-clock seconds until the last piece ends, as of now."""
+        now = self._clock()
+        # others may change them meanwhile
+        running, waiting = list(self._running.values()), list(self.waiting)
+        finished = list(self._finished)
+        rough = len(finished) < FEW and bool(running or waiting)
+        if not running and not waiting:
+            return RemainingTime(0.0, rough)
+        if self.lanes < 1:
+            return RemainingTime(None, rough)
+        paces = PieceRates.from_pieces(finished, running, now, absolute=self._absolute)
+        if paces is None:
+            return RemainingTime(None, rough)
+        left = [paces.estimate_rest(one, now) for one in running]
+        lanes = left + [0.0] * max(self.lanes - len(left), 0)
+        return RemainingTime(
+            schedule_pieces(lanes, [paces.predict_seconds(piece) for piece in waiting]), rough
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PieceRates:
+    """Seconds for each expected second, of each kind of pieces and of all.
+
+    Attributes:
+        overall: of all kinds.
+        by_kind: of kinds of which pieces have finished.
+        ratios: seconds of finished pieces as shares of what would have been predicted for them.
+    """
+
+    overall: float
+    by_kind: Mapping[Hashable, float]
+    ratios: Sequence[float]
+
+    @staticmethod
+    def from_pieces(
+        finished: Sequence[FinishedPiece],
+        running: Sequence[RunningPiece],
+        now: float,
+        *,
+        absolute: bool,
+    ) -> PieceRates | None:
+        """Return the rates of finished pieces, and of those that already run for longer.
+
+        Args:
+            finished: the last that have finished.
+            running: what runs now.
+            now: the clock's seconds.
+            absolute: `expected` is in seconds.
+
+        Returns:
+            None where nothing has finished, `expected` is no time, and no share is known.
+        """
+        # pieces that began with the start of a server count only until others have finished
+        steady = [one for one in finished if not one.starting] or list(finished)
+        pairs = [(one.piece, one.seconds) for one in steady]
+        mean = fmean(one.expected for one, _ in pairs) if pairs else 0.0
+        prior = [(mean or fmean(piece.piece.expected for piece in running or [_UNIT]), 1.0)]
+        first = compute_rate(pairs, prior if absolute else [])
+        if first is None:
+            # nothing has finished: by what running pieces say of themselves
+            shown = [(one.piece, (now - one.since) / one.share) for one in running if one.share > 0]
+            first = compute_rate(shown, [])
+            return None if first is None else PieceRates(first, {}, ())
+        # a running piece that has taken longer than is expected of it counts with its time so far
+        late = [
+            (one.piece, now - one.since)
+            for one in running
+            if now - one.since > first * one.piece.expected and not one.starting
+        ]
+        overall = compute_rate([*pairs, *late], prior if absolute else [])
+        assert overall is not None
+        groups: dict[Hashable, list[tuple[WorkPiece, float]]] = {}
+        for piece, seconds in [*pairs, *late]:
+            groups.setdefault(piece.kind, []).append((piece, seconds))
+        by_kind = {}
+        for kind, ones in groups.items():
+            usual = fmean(piece.expected for piece, _ in ones)
+            rate = compute_rate(ones, [(PRIOR_WEIGHT * usual, overall)])
+            by_kind[kind] = overall if rate is None else rate
+        ratios = [
+            seconds / (by_kind[piece.kind] * piece.expected)
+            for piece, seconds in pairs
+            if by_kind[piece.kind] * piece.expected > 0
+        ]
+        return PieceRates(overall, by_kind, ratios)
+
+    def predict_seconds(self, piece: WorkPiece) -> float:
+        """Return the seconds that a piece is to take."""
+        return self.by_kind.get(piece.kind, self.overall) * piece.expected
+
+    def estimate_rest(self, one: RunningPiece, now: float) -> float:
+        """Return the seconds that a running piece still needs: never none.
+
+        Args:
+            one: the piece.
+            now: the clock's seconds.
+        """
+        elapsed, predicted = now - one.since, self.predict_seconds(one.piece)
+        # as long as finished pieces took on average that took longer than this one so far
+        longer = [ratio * predicted for ratio in self.ratios if ratio * predicted > elapsed]
+        rest = fmean(longer) - elapsed if longer else max(predicted - elapsed, OVERRUN * elapsed)
+        # the nearer a piece is to its end, the more its share says
+        if one.share > 0:
+            by_share = elapsed * (1 - one.share) / one.share
+            rest = one.share * by_share + (1 - one.share) * rest
+        return rest
+
+
+_UNIT = RunningPiece(WorkPiece(), 0.0, starting=False)
+
+
+def compute_rate(
+    pairs: Iterable[tuple[WorkPiece, float]], prior: Iterable[tuple[float, float]]
+) -> float | None:
+    """Return seconds for each expected second, of pieces and of a prior; None of nothing.
+
+    Args:
+        pairs: pieces, and the seconds that they took.
+        prior: expected seconds, and their rate.
+    """
+    pairs, prior = list(pairs), list(prior)
+    expected = sum(piece.expected for piece, _ in pairs) + sum(size for size, _ in prior)
+    if expected <= 0:
+        return None
+    taken = sum(seconds for _, seconds in pairs) + sum(size * rate for size, rate in prior)
+    return taken / expected
+
+
+def schedule_pieces(lanes: Sequence[float], waiting: Sequence[float]) -> float:
+    """Return when the last piece ends if each begins in the lane that is free first.
+
+    Args:
+        lanes: seconds until each lane is free.
+        waiting: seconds of each piece, in order.
+    """
+    shared = list(waiting[: max(len(waiting) - SCHEDULED, 0)])
+    free = [seconds + sum(shared) / len(lanes) for seconds in lanes]
+    heapq.heapify(free)
+    for seconds in waiting[len(shared) :]:
+        heapq.heappush(free, heapq.heappop(free) + seconds)
+    return max(free)

@@ -1,0 +1,209 @@
+"""How long work still takes: on clocks that are made up, against sums that are done by hand."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from harness.common.progress_bar import MOST_PIECES, BarForecast
+from harness.common.remaining_time import (
+    OVERRUN,
+    RemainingTime,
+    WorkForecast,
+    WorkPiece,
+    format_clock,
+    schedule_pieces,
+)
+
+
+class MadeUpClock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def pieces(*expected: float) -> deque[WorkPiece]:
+    return deque(WorkPiece(expected=one) for one in expected)
+
+
+def seconds_left(forecast: WorkForecast) -> float:
+    left = forecast.estimate_remaining().seconds
+    assert left is not None
+    return left
+
+
+def test_nothing_is_known_before_the_first_piece_ends() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(1, 1, 1), clock=clock)
+    assert forecast.estimate_remaining() == RemainingTime(None, rough=True)
+    forecast.begin_piece(0)
+    clock.now += 7
+    assert str(forecast.estimate_remaining()) == "? left"
+    forecast.note_share(0, 0.5)
+    assert seconds_left(forecast) == pytest.approx(7 + 2 * 14)
+
+
+def test_expected_seconds_count_before_the_first_piece_ends() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(10, 10, 40), lanes=2, absolute=True, clock=clock)
+    assert forecast.estimate_remaining() == RemainingTime(50.0, rough=True)
+    forecast.begin_piece(1)
+    forecast.begin_piece(2)
+    clock.now += 4
+    assert seconds_left(forecast) == 6 + 40
+    assert str(forecast.estimate_remaining()) == "about 0:46 left (rough)"
+
+
+def test_it_is_rough_until_two_have_finished() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(1, 1, 1, 1), clock=clock)
+    rough = []
+    for _ in range(4):
+        forecast.begin_piece(0)
+        rough.append(forecast.estimate_remaining().rough)
+        clock.now += 5
+        forecast.end_piece(0)
+    assert rough == [True, True, False, False]
+    assert forecast.estimate_remaining() == RemainingTime(0.0, rough=False)
+
+
+def test_equal_pieces_take_what_they_took() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(*[1] * 10), clock=clock)
+    for _ in range(4):
+        forecast.begin_piece(0)
+        clock.now += 5
+        forecast.end_piece(0)
+    forecast.begin_piece(0)
+    clock.now += 2
+    assert seconds_left(forecast) == pytest.approx(3 + 5 * 5)
+
+
+def test_the_start_of_a_server_is_not_expected_again() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(*[1] * 10), clock=clock)
+    for took in (25, 2, 2):
+        forecast.begin_piece(0)
+        clock.now += took
+        forecast.end_piece(0)
+    assert seconds_left(forecast) == pytest.approx(7 * 2)
+
+
+def test_it_is_never_below_what_is_running() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(1, 1, 1, 1), lanes=2, clock=clock)
+    forecast.begin_piece(1)
+    forecast.begin_piece(2)
+    clock.now += 4
+    forecast.end_piece(1)
+    forecast.begin_piece(1)
+    clock.now += 4
+    forecast.end_piece(1)
+    forecast.begin_piece(1)
+    # the second worker's piece goes on and on; all others are done
+    clock.now += 4
+    forecast.end_piece(1)
+    for _ in range(20):
+        clock.now += 10
+        left = forecast.estimate_remaining().seconds
+        assert left is not None
+        assert left >= OVERRUN * (clock.now - 100)
+
+
+def test_the_last_piece_to_end_decides() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(1, 1, 1, 10), lanes=4, clock=clock)
+    for lane in range(3):
+        forecast.begin_piece(lane)
+    clock.now += 6
+    for lane in range(3):
+        forecast.end_piece(lane)
+    # four lanes, one piece of ten times the usual
+    assert seconds_left(forecast) == pytest.approx(60)
+
+
+def test_kinds_keep_their_rates() -> None:
+    clock = MadeUpClock()
+    quick, slow = WorkPiece(kind="quick", expected=1.0), WorkPiece(kind="slow", expected=1.0)
+    forecast = WorkForecast(deque([quick, slow] * 20), clock=clock)
+    for piece in [quick, slow] * 10:
+        forecast.begin_piece(0, piece)
+        clock.now += 1 if piece is quick else 9
+        forecast.end_piece(0)
+    assert seconds_left(forecast) == pytest.approx(10 * (1 + 9), rel=0.05)
+    for _ in range(10):
+        forecast.begin_piece(0, quick)
+        clock.now += 1
+        forecast.end_piece(0)
+    # only slow ones are left
+    assert seconds_left(forecast) == pytest.approx(10 * 9, rel=0.1)
+
+
+def test_what_is_done_again_counts_as_left_and_not_as_finished() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(1, 1), absolute=True, clock=clock)
+    forecast.begin_piece(0)
+    clock.now += 50
+    forecast.end_piece(0, again=True)
+    assert forecast.estimate_remaining() == RemainingTime(2.0, rough=True)
+
+
+def test_a_lane_that_closes_gives_its_piece_back() -> None:
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(10, 10), lanes=2, absolute=True, clock=clock)
+    forecast.begin_piece(1)
+    forecast.begin_piece(2)
+    forecast.close_lane(2)
+    assert seconds_left(forecast) == 20
+    forecast.close_lane(1)
+    assert str(forecast.estimate_remaining()) == "? left"
+
+
+@pytest.mark.parametrize(
+    ("lanes", "waiting", "end"),
+    [([0.0], [3, 4], 7), ([5.0, 0.0], [3, 4], 8), ([0.0, 0.0], [1] * 1001, 501), ([9.0], [], 9)],
+)
+def test_schedule(lanes: list[float], waiting: list[float], end: float) -> None:
+    assert schedule_pieces(lanes, waiting) == pytest.approx(end, abs=1)
+
+
+def test_a_bar_of_items() -> None:
+    clock = MadeUpClock()
+    bar = BarForecast(12, done=2, clock=clock)
+    assert str(bar) == "? left"
+    for done in (3, 4, 5):
+        clock.now += 6
+        bar.note_done(done)
+    assert bar.forecast.estimate_remaining() == RemainingTime(7 * 6, rough=False)
+    # several at once: each took its part
+    clock.now += 24
+    bar.note_done(9)
+    assert seconds_left(bar.forecast) == pytest.approx(3 * 6)
+    bar.note_done(12)
+    assert str(bar) == ""
+
+
+def test_a_bar_of_many_items_counts_them_in_groups() -> None:
+    clock = MadeUpClock()
+    total = 25 * MOST_PIECES + 7
+    bar = BarForecast(total, clock=clock)
+    for done in range(0, total // 2, 10):
+        bar.note_done(done)
+        clock.now += 1
+    assert len(bar.forecast.waiting) <= MOST_PIECES
+    assert seconds_left(bar.forecast) == pytest.approx((total - bar.done) / 10, rel=0.01)
+    bar.note_done(total)
+    assert str(bar) == ""
+
+
+def test_a_bar_of_nothing() -> None:
+    assert str(BarForecast(0)) == ""
+
+
+def test_clock() -> None:
+    assert [format_clock(value) for value in (0.4, 61.0, 3725.0)] == ["0:00", "1:01", "1:02:05"]
