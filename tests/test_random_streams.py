@@ -110,6 +110,7 @@ STREAMS = [
     "search/random",
     "search/sobol",
     "search/startup",
+    "senses/*",
     "sensing/*/*",
     "sobol",
     "spawn points",

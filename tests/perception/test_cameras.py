@@ -62,7 +62,7 @@ def test_bins_are_heals() -> None:
     assert (np.diff(BINS.list_edges()) > 0).all()
 
 
-def test_a_feature_lands_where_its_ray_is_at_each_depth() -> None:
+def test_a_feature_lands_where_its_ray_is_at_every_depth() -> None:
     front = prepare_images(make_images()[:1])
     assert front.height == pytest.approx(1.85)
     cells = find_frustum_cells(front.images, front.height, LITE_GRID, FEATURE_SHAPE)
