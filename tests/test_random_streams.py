@@ -118,6 +118,7 @@ STREAMS = [
     "search/random",
     "search/sobol",
     "search/startup",
+    "senses/*",
     "sensing/*/*",
     "sobol",
     "spawn points",
