@@ -70,7 +70,7 @@ GROUP_NOTES = {
         " records where they are `default`."
     ),
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
-    "rig": "LiDARs of vehicles and roadside units.",
+    "rig": "LiDARs and cameras of vehicles and roadside units.",
     "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",
     "export": "Results in other tools; none, one or several ([export](../how-to/own-export.md)).",
     "search": "Configurations of `crucible search` ([how-to](../how-to/search.md)).",

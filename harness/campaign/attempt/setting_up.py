@@ -33,7 +33,7 @@ from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import derive_seed
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
 from harness.types.drivers import is_drivable_system
-from harness.types.systems import PrivilegedSystem, System
+from harness.types.systems import PrivilegedSystem, System, has_image_reader
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.brakes import TyreGrip
@@ -275,6 +275,7 @@ def set_up_partners(
         period=get_planning_period(settings),
         reads_points=has_point_reader(settings, system),
         reads_surfaces=has_surface_reader(rig, channel),
+        reads_images=has_image_reader(system),
         fleet=vehicles,
         reference=build_reference_placement(settings),
     )
@@ -309,6 +310,7 @@ def set_up_perception(
         reads_points=scans_points,
         reads_surfaces=has_surface_reader(rig, channel),
         counts_after_sensing=scans_points and has_surface_reader(rig, channel),
+        cameras=rig.place_cameras("ego") if has_image_reader(system) else (),
         metrics=AttemptMetrics(build_metrics(settings), context.route),
         view=view,
         intervening=intervening,

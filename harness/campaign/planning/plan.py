@@ -67,8 +67,8 @@ SEEDS = 2**31
 LOCAL = "harness.campaign.running.executors.local.LocalExecutor"
 """The executor whose workers share the cores of this machine."""
 RAY = "harness.campaign.running.executors.ray.RayExecutor"
-OPENING = {RAY: 9.0}
-"""Seconds in which an executor starts, and its workers import the harness: Ray on two cores."""
+OPENING = {RAY: 15.0}
+"""Seconds in which an executor starts, and its workers import the harness: two on two cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "cooperation": "harness.world.partners.",
     "reference": "harness.world.partners.",
     "traffic": "harness.world.traffic.",
-    "rig": "harness.world.rig.",
+    "rig": ("harness.world.rig.", "harness.world.cameras."),
     "driving": "harness.evaluation.",
     "scoring": "harness.evaluation.",
     "patterns": "harness.evaluation.",
