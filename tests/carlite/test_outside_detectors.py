@@ -56,12 +56,12 @@ def test_hough_lines_lie_on_markings(town: Town, weather: str) -> None:
         edges = cv2.Canny(grey, 60, 160)
         road = np.isin(labels, (SemanticLabel.ROAD, SemanticLabel.ROAD_LINE)).astype(np.uint8)
         edges[cv2.erode(road, np.ones((9, 9), np.uint8)) == 0] = 0
-        found = cv2.HoughLinesP(edges, 1, np.pi / 180, 40, minLineLength=50, maxLineGap=10)
+        segments = cv2.HoughLinesP(edges, 1, np.pi / 180, 40, minLineLength=50, maxLineGap=10)
         near_paint = cv2.dilate(
             (labels == SemanticLabel.ROAD_LINE).astype(np.uint8), np.ones((7, 7), np.uint8)
         )
-        shown += found is not None
-        for x0, y0, x1, y1 in [] if found is None else found.reshape(-1, 4):
+        shown += segments is not None
+        for x0, y0, x1, y1 in [] if segments is None else segments.reshape(-1, 4):
             along = np.linspace(0, 1, 50)
             at = np.rint(np.outer(1 - along, (x0, y0)) + np.outer(along, (x1, y1))).astype(int)
             lines += 1
@@ -73,7 +73,7 @@ def test_hough_lines_lie_on_markings(town: Town, weather: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("weather", WEATHERS)
-def test_hues_tell_the_state_of_a_light(town: Town, weather: str) -> None:
+def test_hues_name_the_state_of_a_light(town: Town, weather: str) -> None:
     """A fixed rule on hue, saturation and value names the state of heads 10 m away."""
     pieces, numbers, facing = find_light_heads(town)
     right = asked = 0
