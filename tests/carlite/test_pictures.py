@@ -176,7 +176,7 @@ def test_fog_and_rain_take_what_the_lidars_weather_takes() -> None:
         assert compute_fog_visibility(density) == pytest.approx(visibility)
 
 
-def test_far_things_vanish_in_fog_as_the_law_of_extinction_says() -> None:
+def test_far_things_vanish_in_fog_by_the_law_of_extinction() -> None:
     """Contrast of two equal walls before the horizon's colour falls as exp(-alpha d)."""
     alpha = compute_extinction(SceneWeather(fog_density=60.0))
     walls = build_boxes(
@@ -234,7 +234,7 @@ def test_wet_roads_are_darker_below_and_mirror_the_sky_far_away() -> None:
         ({"exposure_mode": "manual", "fstop": "2.8"}, -2.0),
     ],
 )
-def test_the_film_is_exposed_as_its_attributes_say(
+def test_the_film_is_exposed_as_its_attributes_ask(
     attributes: dict[str, str], stops: float
 ) -> None:
     scene = build_boxes()
@@ -272,7 +272,7 @@ def test_numbers_without_a_meaning_are_moved_to_where_they_have_one() -> None:
     assert (weather.cloudiness, weather.fog_density) == (100.0, SceneWeather().fog_density)
 
 
-def test_rain_is_drawn_anew_in_every_frame_and_the_same_again() -> None:
+def test_rain_differs_between_frames_and_not_between_runs() -> None:
     scene = build_boxes()
     scene.weather = SceneWeather(precipitation=80.0)
     camera = sensors.make_sensor("sensor.camera.rgb", SIZE, 0, 1)

@@ -11,7 +11,7 @@ from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.fan import RayFan
 from harness.carlite.sensors.film import FilmSettings
-from harness.carlite.sensors.finish import draw_rain, smooth_edges
+from harness.carlite.sensors.finish import render_rain, smooth_edges
 from harness.carlite.sensors.lamps import compute_lamp_codes
 from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
 from harness.carlite.sensors.materials import list_face_materials
@@ -114,7 +114,7 @@ class ColourCamera:
         rain = scene.weather.precipitation / 100
         if rain > 0:
             level = int(self._film.tones[-1]) * 7 // 10
-            draw_rain(image, rain, frame, self._sensor_id, level * 0x010101)
+            render_rain(image, rain, frame, self._sensor_id, level * 0x010101)
         return self._pinhole.header, image.view(np.uint8).reshape(*image.shape, 4)
 
 

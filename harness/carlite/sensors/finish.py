@@ -101,7 +101,7 @@ def blend_pixels(pixel: int, other: int, share: float) -> int:
 
 
 @compiled
-def draw_rain(image: Pixels, rain: float, frame: int, sensor: int, grey: int) -> None:
+def render_rain(image: Pixels, rain: float, frame: int, sensor: int, grey: int) -> None:
     """Draw streaks of drops that fall while the shutter is open.
 
     Args:

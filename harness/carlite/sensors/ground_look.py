@@ -91,11 +91,11 @@ def colour_ground(
             if code & SLOPING:
                 corner, opposite = ground.heights[i, j], ground.heights[i + 1, j + 1]
                 if u >= v:
-                    beside = ground.heights[i, j + 1]
-                    rise_x, rise_y = beside - corner, opposite - beside
+                    neighbour = ground.heights[i, j + 1]
+                    rise_x, rise_y = neighbour - corner, opposite - neighbour
                 else:
-                    beside = ground.heights[i + 1, j]
-                    rise_x, rise_y = opposite - beside, beside - corner
+                    neighbour = ground.heights[i + 1, j]
+                    rise_x, rise_y = opposite - neighbour, neighbour - corner
                 rise_x, rise_y = rise_x / ground.cell, rise_y / ground.cell
                 size = np.sqrt(1 + rise_x * rise_x + rise_y * rise_y)
                 slanted = (key[2] - rise_x * key[0] - rise_y * key[1]) / size

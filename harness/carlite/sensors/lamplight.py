@@ -37,8 +37,8 @@ class LampLight(NamedTuple):
 def find_street_lamps(things: PlacedThings) -> Bools:
     """Return which things are street lamps: (things,)."""
     tall = np.abs(things.matrix[:, 2, 2]) > LEAST_LAMP
-    found: Bools = (things.label == SemanticLabel.POLE) & (things.actor == 0) & tall
-    return found
+    posts: Bools = (things.label == SemanticLabel.POLE) & (things.actor == 0) & tall
+    return posts
 
 
 def prepare_lamp_light(

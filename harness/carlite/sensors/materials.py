@@ -86,13 +86,13 @@ def list_face_materials(
         key: (3,) direction to the light.
     """
     count = len(labels)
-    found = FaceMaterials(
+    materials = FaceMaterials(
         np.empty(count, np.int32), np.empty((count, 3), np.float32), np.empty(count, np.float32),
         np.empty(count, np.float32), np.empty((count, 2), np.float32),
         np.empty(count, np.float32), np.empty(count, np.float32), np.zeros(1, np.float32),
     )  # fmt: skip
-    _fill_materials(normals, labels, things, placed, rotation, key, found)
-    return found
+    _fill_materials(normals, labels, things, placed, rotation, key, materials)
+    return materials
 
 
 @compiled
@@ -103,7 +103,7 @@ def _fill_materials(
     placed: PlacedThings,
     rotation: Floats,
     key: Floats,
-    found: FaceMaterials,
+    materials: FaceMaterials,
 ) -> None:
     for face in range(len(labels)):
         label, thing = labels[face], things[face]
@@ -113,23 +113,23 @@ def _fill_materials(
         y = (rotation[1, 0] * a + rotation[1, 1] * b + rotation[1, 2] * c) / size
         z = (rotation[2, 0] * a + rotation[2, 1] * b + rotation[2, 2] * c) / size
         kind = OF_LABEL[label]
-        found.facing[face] = max(x * key[0] + y * key[1] + z * key[2], 0.0)
-        found.open_to_sky[face] = 0.72 + 0.28 * z
+        materials.facing[face] = max(x * key[0] + y * key[1] + z * key[2], 0.0)
+        materials.open_to_sky[face] = 0.72 + 0.28 * z
         flat = np.sqrt(x * x + y * y)
         if kind == FACADE and flat < STEEP:
             kind = STONE
         # two decks are seen from either side
         if kind == DECK:
-            found.facing[face] = abs(x * key[0] + y * key[1] + z * key[2]) if z > 0 else 0.0
-        found.kind[face] = kind
+            materials.facing[face] = abs(x * key[0] + y * key[1] + z * key[2]) if z > 0 else 0.0
+        materials.kind[face] = kind
         if kind in (FACADE, BODYWORK):
-            found.mirrors[0] = 1.0
-        found.tangent[face, 0] = -y / max(flat, 1e-6)
-        found.tangent[face, 1] = x / max(flat, 1e-6)
+            materials.mirrors[0] = 1.0
+        materials.tangent[face, 0] = -y / max(flat, 1e-6)
+        materials.tangent[face, 1] = x / max(flat, 1e-6)
         half = 0.0
         for j in range(3):
             half += abs(placed.matrix[thing, 2, j])
-        found.base[face], found.tall[face] = placed.centre[thing, 2] - half, 2 * half
+        materials.base[face], materials.tall[face] = placed.centre[thing, 2] - half, 2 * half
         # cars, houses and people differ by object
         actor = placed.actor[thing]
         variety = (actor if actor > 0 else thing) * 7 // 3
@@ -143,7 +143,7 @@ def _fill_materials(
                     colour = np.float32(0.6) * colour
             elif VARIED[label] == 3:
                 colour = LINEAR_CLOTHES[variety % len(LINEAR_CLOTHES), k]
-            found.colour[face, k] = colour
+            materials.colour[face, k] = colour
 
 
 @compiled

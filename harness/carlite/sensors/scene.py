@@ -29,9 +29,9 @@ from harness.carlite.sensors.rasterise import GROUND
 from harness.carlite.sensors.scan import RayScan
 from harness.carlite.sensors.shadows import (
     ShadowMap,
-    draw_shadows,
     prepare_shadows,
     remove_actor_shadows,
+    render_actor_shadows,
 )
 from harness.carlite.sensors.weather import SceneWeather, make_scene_weather
 from harness.carlite.towns.model import SceneryShape, Town, TownScenery, cache_latest_town
@@ -162,10 +162,7 @@ class SensorScene:
         elif self._has_actors_light:
             return light
         remove_actor_shadows(light.shadows)
-        draw_shadows(
-            light.shadows, self.things, self.meshes, standing, len(self.things.mesh), True,
-            np.empty((4, 3)),
-        )  # fmt: skip
+        render_actor_shadows(light.shadows, self.things, self.meshes, standing)
         if daylight.dark > 0:
             shine_head_lamps(light.lamps, self.table, self._slots)
         self._light, self._has_actors_light = light, True

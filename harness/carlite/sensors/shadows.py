@@ -89,7 +89,7 @@ def prepare_shadows(
         before=np.empty(MOST_CHANGES, np.float32),
         changes=np.zeros(1, np.int64),
     )
-    draw_shadows(shadows, things, meshes, 0, len(things.mesh), False, np.empty((8, 3)))
+    render_shadows(shadows, things, meshes, 0, len(things.mesh), False, np.empty((8, 3)))
     _measure_shadow_blocks(shadows)
     return shadows
 
@@ -109,9 +109,16 @@ def _measure_shadow_blocks(shadows: ShadowMap) -> None:
             shadows.standing[i, j] = high
 
 
+def render_actor_shadows(
+    shadows: ShadowMap, things: PlacedThings, meshes: PackedMeshes, first: int
+) -> None:
+    """Draw the shadows of the things from `first` on, so that they can be taken out again."""
+    render_shadows(shadows, things, meshes, first, len(things.mesh), True, np.empty((4, 3)))
+
+
 @compiled
 def remove_actor_shadows(shadows: ShadowMap) -> None:
-    """Undo what `draw_shadows` has kept."""
+    """Undo what `render_shadows` has kept."""
     columns = shadows.heights.shape[1]
     for n in range(shadows.changes[0] - 1, -1, -1):
         at = shadows.changed[n]
@@ -123,7 +130,7 @@ def remove_actor_shadows(shadows: ShadowMap) -> None:
 
 
 @compiled
-def draw_shadows(
+def render_shadows(
     shadows: ShadowMap,
     things: PlacedThings,
     meshes: PackedMeshes,
