@@ -20,6 +20,7 @@ from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.folder.inputs import get_protocol_path
 from harness.campaign.folder.summary import read_attempt_summary
 from harness.campaign.planning.compatibility import find_unfit_arms
+from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
 from harness.campaign.settings.brakes import with_brakes
@@ -89,6 +90,7 @@ class CampaignPlan:
     truth: str = ""  # what counts as ground truth, where cooperations are compared
     size_zero: tuple[str, ...] = ()  # conditions that are driven as `none`
     same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
+    carried: tuple[str, ...] = ()  # what radios make of messages of usual sizes
     origin: str = ""  # where routes and hazards come from, if that needs a line
 
     @property
@@ -146,6 +148,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         truth=describe_ground_truth(settings) if len(settings["cooperation"]) > 1 else "",
         size_zero=conditions.size_zero,
         same=conditions.same,
+        carried=list_link_notes(settings),
         origin=describe_route_origin(settings),
     )
 
