@@ -192,5 +192,5 @@ def test_a_recording_without_pictures_is_not_gone_on_with_pictures(tmp_path: Pat
         protocol.parent.mkdir(exist_ok=True)
         protocol.write_text(json.dumps(episode.make_record()))
         refuse_other_episodes(tmp_path, episode)
-        with pytest.raises(UserError, match="other .*pictures; name another"):
+        with pytest.raises(UserError, match=r"other .*pictures; name another"):
             refuse_other_episodes(tmp_path, asked)
