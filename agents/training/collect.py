@@ -155,7 +155,8 @@ def refuse_other_episodes(out: Path, episode: RecordingEpisode) -> None:
         recorded = read_protocol(protocol)
         changed = [name for name, value in asked.items() if recorded.get(name, value) != value]
         # a recording without pictures does not say so
-        changed += [name for name in ("pictures",) if (name in asked) != (name in recorded)]
+        if (asked.get("pictures") is None) != (recorded.get("pictures") is None):
+            changed.append("pictures")
         if changed:
             raise UserError(
                 f"{protocol.parent}: was recorded with other {', '.join(changed)}; name another"

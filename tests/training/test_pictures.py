@@ -12,12 +12,13 @@ import pytest
 from PIL import Image
 
 from agents.training.augmentation import augment_sample, mirror_sample, rotate_sample
+from agents.training.collect import RecordingPlan, plan_episodes, refuse_other_episodes
 from agents.training.commands.collect import make_picture_settings
 from agents.training.samples import LidarView, RecordedSamples
 from agents.training.seeing import change_brightness
 from harness.common.errors import UserError
 from harness.common.pictures import FARTHEST_DEPTH, PictureSettings, resize_image
-from harness.common.recordings import list_scenarios
+from harness.common.recordings import PROTOCOL, list_scenarios
 from harness.datasets.opening import open_recordings
 from harness.types.geometry import build_pose_matrix
 from harness.types.vocabulary import CameraImage, Floats
@@ -180,3 +181,16 @@ def test_wrong_options_of_collect(rig: str, size: str, jpeg: int | None, why: st
 def test_a_rig_without_cameras_records_no_pictures() -> None:
     assert make_picture_settings("v2xverse", "256x192", None) is None
     assert make_picture_settings("opv2v", "256x192", None) == PictureSettings()
+
+
+def test_a_recording_without_pictures_is_not_gone_on_with_pictures(tmp_path: Path) -> None:
+    plain = RecordingPlan(out=tmp_path, towns=("CrucibleOld",), scenarios=1, seed=5)
+    seen = replace(plain, rig="v2xverse_cameras", pictures=SIZE)
+    for recorded, wanted in ((plain, seen), (seen, plain)):
+        (episode,), (asked,) = plan_episodes(recorded), plan_episodes(wanted)
+        protocol = tmp_path / episode.get_scenario_name(0) / PROTOCOL
+        protocol.parent.mkdir(exist_ok=True)
+        protocol.write_text(json.dumps(episode.make_record()))
+        refuse_other_episodes(tmp_path, episode)
+        with pytest.raises(UserError, match=r"other .*pictures; name another"):
+            refuse_other_episodes(tmp_path, asked)

@@ -19,7 +19,7 @@ from harness.carlite.world.navigation import TownNavigation
 WORLD_STREAM = 1
 FIRST_ACTOR = 2
 ID_BLOCK = 5040
-"""Ids of an episode begin at a multiple of this and `FIRST_ACTOR`: a divisor of all small numbers.
+"""Ids of an episode begin at `FIRST_ACTOR` and a multiple of this: small numbers divide it.
 
 Pictures choose colours by an id's remainder. So an episode looks the same whatever the server
 played before; ids of two episodes differ, as CARLA's do.
