@@ -95,8 +95,8 @@ def test_depth_and_label_are_those_of_a_ray_and_of_the_semantic_scan() -> None:
     labels = take("semantic_segmentation", scene, EYE)[..., 2]
     # the rays through the middles of pixels
     focal = WIDTH / (2 * np.tan(np.radians(FIELD) / 2))
-    rows, columns = np.meshgrid(np.arange(0, HEIGHT, 3), np.arange(0, WIDTH, 3), indexing="ij")
-    rows, columns = rows.ravel(), columns.ravel()
+    grid = np.meshgrid(np.arange(0, HEIGHT, 3), np.arange(0, WIDTH, 3), indexing="ij")
+    rows, columns = grid[0].ravel(), grid[1].ravel()
     way = np.stack(
         [
             np.ones(len(rows)),
