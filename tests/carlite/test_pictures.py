@@ -96,7 +96,7 @@ def test_depth_and_label_are_those_of_a_ray_and_of_the_semantic_scan() -> None:
     # the rays through the middles of pixels
     focal = WIDTH / (2 * np.tan(np.radians(FIELD) / 2))
     grid = np.meshgrid(np.arange(0, HEIGHT, 3), np.arange(0, WIDTH, 3), indexing="ij")
-    rows, columns = grid[0].ravel(), grid[1].ravel()
+    rows, columns = (axis.ravel() for axis in grid)
     way = np.stack(
         [
             np.ones(len(rows)),
