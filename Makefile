@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/python -m compileall -qq -j 0 agents analysis crucible harness studies; $(BIN)/python -c \
 	"import carla, hydra, numba, pandas, PIL.Image, pyarrow.parquet, rich.console, scipy.stats, statsmodels.api"
 
-.PHONY: demo setup test test-all test-rest verify lint docs bench chaos planners wheel lock clean
+.PHONY: demo setup test test-all test-rest verify lint docs bench estimates chaos planners camera-weights wheel lock clean
 
 demo: $(SETUP)
 	$(BIN)/crucible run executor.workers=2
@@ -59,6 +59,10 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
 
+# Errors of the estimates of the time that is left, in ten commands; a quarter of an hour.
+estimates: $(READY)
+	$(BIN)/python -m tests.benchmarks bench_estimates
+
 chaos: $(READY)
 	$(BIN)/python -m tests.campaign.chaos 300
 
@@ -69,6 +73,26 @@ planners: $(READY)
 
 # The wheels of Crucible and of carlite, in build/wheels and installed where nothing of this checkout
 # is; about three minutes.
+# Networks with cameras: pictures, the camera branch, fusion of unlike agents, and their precision;
+# about two hours of one quiet core. The same command resumes.
+CAMERAS := build/cameras
+WEIGHTS ?= $(CAMERAS)/weights
+SEEN := --data $(CAMERAS)/train --held-out $(CAMERAS)/validate
+camera-weights: $(READY)
+	$(BIN)/crucible collect --rig v2xverse_cameras --out $(CAMERAS)/train --scenarios 150 --seed 61
+	$(BIN)/crucible collect --rig v2xverse_cameras --out $(CAMERAS)/validate --scenarios 12 --seed 62
+	$(BIN)/crucible collect --rig v2xverse_cameras --out $(CAMERAS)/test --scenarios 20 --seed 63 --for-testing
+	$(BIN)/crucible train --scheme single --senses camera $(SEEN) --out $(CAMERAS)/run --weights $(CAMERAS)/stem \
+		--epochs 7 --trial 60
+	for scheme in single attfuse disconet fcooper v2xvit; do \
+		$(BIN)/crucible train --scheme $$scheme --senses mixed $(SEEN) --out $(CAMERAS)/run-$$scheme \
+			--weights $(WEIGHTS) --start $(CAMERAS)/stem/lite_single.safetensors --epochs 2 --most 1500 --trial 60 \
+			|| exit 1; done
+	for scheme in late attfuse disconet fcooper v2xvit; do for senses in lidar camera mixed both; do \
+		file=$(WEIGHTS)/lite_$$(echo $$scheme | sed s/late/single/).safetensors; \
+		$(BIN)/crucible evaluate --scheme $$scheme --senses $$senses --data $(CAMERAS)/test --weights $$file --card \
+			--out $(CAMERAS)/$$scheme-$$senses.json || exit 1; done; done
+
 wheel: $(READY)
 	.ci/wheel
 

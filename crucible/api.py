@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from harness.types.drivers import RouteDriver as RouteDriver
     from harness.types.systems import PerceivingSystem as PerceivingSystem
     from harness.types.vocabulary import Boxes as Boxes
+    from harness.types.vocabulary import CameraImage as CameraImage
     from harness.types.vocabulary import Control as Control
     from harness.types.vocabulary import EgoObservation as EgoObservation
     from harness.types.vocabulary import Features as Features

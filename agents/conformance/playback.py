@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from agents.conformance.recorded_steps import RecordedStep, Recording
-from harness.types.systems import is_privileged
+from harness.types.systems import has_image_reader, is_privileged
 from harness.types.vocabulary import EgoObservation, Message, Observation, Payload, Singles, Step
 
 
@@ -185,7 +185,8 @@ def call_with_input_check(
 def copy_observation(system: Any, observation: Observation) -> Observation | EgoObservation:
     """Return a copy of an observation, without points for systems that read none."""
     points = observation.points_in_lidar.copy() if system.reads_points else NO_POINTS.copy()
-    return replace(observation, points_in_lidar=points)
+    images = observation.images if has_image_reader(system) else ()
+    return replace(observation, points_in_lidar=points, images=images)
 
 
 def call_system(run: PlaybackRun, what: str, work: Callable[[], Any]) -> Any:

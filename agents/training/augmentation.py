@@ -12,8 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from agents.training.samples import EgoSample, LidarView
-from harness.types.geometry import compose_poses, transform_boxes, transform_points
-from harness.types.vocabulary import Boxes, Pose
+from harness.types.geometry import (
+    compose_poses,
+    compute_relative_pose,
+    transform_boxes,
+    transform_points,
+)
+from harness.types.vocabulary import Boxes, CameraImage, Pose
 
 LARGEST = 1.05
 WIDEST_TURN = math.radians(45.0)
@@ -24,7 +29,9 @@ def augment_sample(sample: EgoSample, random: np.random.Generator) -> EgoSample:
     """Return a sample at random."""
     if random.random() < 0.5:
         sample = mirror_sample(sample)
-    sample = scale_sample(sample, random.uniform(2 - LARGEST, LARGEST))
+    larger = random.uniform(2 - LARGEST, LARGEST)
+    if not sample.ego.images:  # depths of pictures keep their size
+        sample = scale_sample(sample, larger)
     turns = random.uniform(-WIDEST_TURN, WIDEST_TURN, 1 + len(sample.partners)).tolist()
     return rotate_sample(sample, turns)
 
@@ -77,8 +84,28 @@ def _scale_boxes(boxes: Boxes, factors: Sequence[float]) -> Boxes:
 
 def _mirror_view(view: LidarView) -> LidarView:
     pose = view.lidar_in_world
-    flipped = replace(pose, y=-pose.y, yaw=-pose.yaw, roll=-pose.roll)
-    return LidarView(view.points_in_lidar * np.array([1, -1, 1, 1], np.float32), flipped)
+    return LidarView(
+        view.points_in_lidar * np.array([1, -1, 1, 1], np.float32),
+        _mirror_pose(pose),
+        tuple(map(_mirror_image, view.images)),
+        tuple(depth[:, ::-1] for depth in view.depths),
+    )
+
+
+def _mirror_pose(pose: Pose) -> Pose:
+    return replace(pose, y=-pose.y, yaw=-pose.yaw, roll=-pose.roll)
+
+
+def _mirror_image(image: CameraImage) -> CameraImage:
+    """Return a picture with right and left exchanged, and its camera on the other side."""
+    intrinsics = image.intrinsics.copy()
+    intrinsics[0, 2] = image.pixels.shape[1] - intrinsics[0, 2]
+    return replace(
+        image,
+        pixels=image.pixels[:, ::-1],
+        intrinsics=intrinsics,
+        camera_in_lidar=_mirror_pose(image.camera_in_lidar),
+    )
 
 
 def _scale_view(view: LidarView, by: float) -> LidarView:
@@ -90,4 +117,9 @@ def _scale_view(view: LidarView, by: float) -> LidarView:
 def _rotate_view(view: LidarView, turn: float) -> LidarView:
     lidar_after = Pose(0.0, 0.0, yaw=turn)
     points = transform_points(view.points_in_lidar, HERE, lidar_after)
-    return LidarView(points, compose_poses(view.lidar_in_world, lidar_after))
+    images = tuple(
+        replace(image, camera_in_lidar=compute_relative_pose(image.camera_in_lidar, lidar_after))
+        for image in view.images
+    )
+    pose = compose_poses(view.lidar_in_world, lidar_after)
+    return LidarView(points, pose, images, view.depths)

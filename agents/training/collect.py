@@ -11,14 +11,15 @@ import multiprocessing
 import signal
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from threading import Event
 
-from agents.training.recording import TICK, RecordingEpisode, record_episode
+from agents.training.recording import DEFAULT_RIG, TICK, RecordingEpisode, record_episode
 from agents.training.towns import check_towns
 from harness.common.errors import AttemptError, UserError
+from harness.common.pictures import PictureSettings
 from harness.common.progress_bar import show_bar
 from harness.common.recordings import PROTOCOL, USUAL_INTERVAL, read_protocol
 from harness.world.simulators.carlite import CarliteSimulator
@@ -49,6 +50,8 @@ class RecordingPlan:
     cyclists: int = 60
     walkers: int = 200
     workers: int = 1  # episodes at a time
+    rig: str = DEFAULT_RIG
+    pictures: PictureSettings | None = None
 
 
 def collect_recordings(wanted: RecordingPlan) -> None:
@@ -101,7 +104,12 @@ def measure_recording(out: Path, plan: Sequence[RecordingEpisode]) -> str:
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     looks = sum(file.suffix == ".npy" and ".surfaces" not in file.name for file in files)
     size = sum(file.stat().st_size for file in files) / 1e6
-    return f"{out}: {len(folders)} scenarios, {looks} sweeps, {size:.1f} MB"
+    line = f"{out}: {len(folders)} scenarios, {looks} sweeps, {size:.1f} MB"
+    for what in ("camera", "depth"):
+        pictures = [file.stat().st_size for file in files if f"_{what}" in file.name]
+        if pictures:
+            line += f", {len(pictures)} {what} pictures with {sum(pictures) / 1e6:.1f} MB"
+    return line
 
 
 def block_interrupts() -> None:
@@ -133,6 +141,8 @@ def plan_episodes(wanted: RecordingPlan) -> list[RecordingEpisode]:
                 cyclists=wanted.cyclists,
                 walkers=wanted.walkers,
                 close_quarters=wanted.close_quarters,
+                rig=wanted.rig,
+                pictures=wanted.pictures,
             )
         )
     return plan
@@ -140,10 +150,14 @@ def plan_episodes(wanted: RecordingPlan) -> list[RecordingEpisode]:
 
 def refuse_other_episodes(out: Path, episode: RecordingEpisode) -> None:
     """Refuse to go on with scenarios that bear an episode's names and are of other scenes."""
-    asked = {name: value for name, value in asdict(episode).items() if name != "groups"}
+    asked = {name: value for name, value in episode.make_record().items() if name != "groups"}
     for protocol in list_protocol_files(out, episode):
         recorded = read_protocol(protocol)
-        if changed := [name for name, value in asked.items() if recorded.get(name, value) != value]:
+        changed = [name for name, value in asked.items() if recorded.get(name, value) != value]
+        # a recording without pictures does not say so
+        if (asked.get("pictures") is None) != (recorded.get("pictures") is None):
+            changed.append("pictures")
+        if changed:
             raise UserError(
                 f"{protocol.parent}: was recorded with other {', '.join(changed)}; name another"
                 " --out or --seed"

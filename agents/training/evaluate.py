@@ -17,6 +17,7 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 
+from agents.perception.cameras.systems import CAMERA_FOLDER, Modality, make_seeing_system
 from agents.perception.fusion.catalogue import is_shipped
 from agents.perception.loading import FOLDER, get_weight_file_name
 from agents.perception.systems import NetworkSystem, make_network_system
@@ -52,6 +53,7 @@ from harness.common.progress_bar import track_items
 from harness.common.recordings import USUAL_INTERVAL, RecordedScenario
 from harness.datasets.opening import open_recordings
 from harness.types.precision import OVERLAP
+from harness.types.systems import has_image_reader
 from harness.types.vocabulary import CLASSES, Boxes
 
 BOOTSTRAP_SAMPLES = 400
@@ -70,6 +72,7 @@ class EvaluationOptions:
     out: Path | None  # where the numbers go too
     card: bool  # and into the card of the weights
     frames: Path | None = None  # where the patterns of each sample go
+    senses: Modality | None = None  # of a network with cameras; none: the network without them
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +91,23 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     fusion = make_fusion_module(options.scheme, options.settings)
     if options.weights is None and not is_shipped(type(fusion)):
         raise UserError("--weights FILE is needed for a fusion module of your own")
-    file = options.weights or FOLDER / get_weight_file_name(type(fusion))
+    folder = FOLDER if options.senses is None else CAMERA_FOLDER
+    file = options.weights or folder / get_weight_file_name(type(fusion))
     if options.card:
         read_weight_card(file)
-    system = make_network_system(fusion, None if options.weights is None else str(options.weights))
+    weights = None if options.weights is None else str(options.weights)
+    system: NetworkSystem
+    if options.senses is None:
+        system = make_network_system(fusion, weights)
+    else:
+        system = make_seeing_system(fusion, options.senses, weights)
     # on what
     recorded = [scenario for folder in options.data for scenario in open_recordings(folder)]
     # the condition `latency` is one look, and means one second
     late = count_looks_of_latency(recorded)
-    samples = RecordedSamples(recorded, units=False, first_moment=late)
+    samples = RecordedSamples(
+        recorded, units=False, first_moment=late, pictures=has_image_reader(system)
+    )
     if not len(samples):
         where = ", ".join(map(str, options.data))
         raise UserError(
@@ -117,7 +128,8 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     }
     tables = {name: column.table for name, column in columns.items()}
     console = Console()
-    console.print(to_precision_table(tables, f"{options.scheme}: AP, eleven-point"))
+    name = options.scheme if options.senses is None else f"{options.scheme}/{options.senses}"
+    console.print(to_precision_table(tables, f"{name}: AP, eleven-point"))
     console.print(make_operating_table(columns, "At the operating point"))
     # write
     if options.frames is not None:
@@ -127,6 +139,7 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
         record = {
             "scheme": options.scheme,
             "settings": list(options.settings),
+            **({} if options.senses is None else {"senses": options.senses}),
             "weights": hash_weights(file),
             "training": read_training_facts(file),
             "data": describe_recordings(recorded),
@@ -134,7 +147,7 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
         }
         write_whole(options.out, json.dumps(record, indent=1) + "\n")
     if options.card:
-        add_evaluation(file, options.scheme, tables, recorded)
+        add_evaluation(file, name, tables, recorded)
     return tables
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from agents.perception.cameras.systems import SeeingSystem
 from agents.perception.systems import NetworkSystem
 from agents.training.detection_metrics import Visible
 from agents.training.samples import EgoSample, LidarView
+from harness.common.randomness import derive_seed
 from harness.types.geometry import compose_poses, compute_relative_pose
 from harness.types.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
 from harness.world.rig import read_rig
@@ -46,6 +48,7 @@ def make_ego_observation(ego: LidarView) -> EgoObservation:
         time=0.0,
         lidar_in_world=ego.lidar_in_world,
         points_in_lidar=ego.points_in_lidar,
+        images=ego.images,
         vehicle_in_world=compose_poses(ego.lidar_in_world, ego_in_lidar),
         lidar_in_vehicle=lidar_in_ego,
         speed=0.0,
@@ -54,7 +57,12 @@ def make_ego_observation(ego: LidarView) -> EgoObservation:
 
 
 def make_partner_messages(system: NetworkSystem, sample: EgoSample) -> tuple[Message, ...]:
-    """Return what a sample's partners send, with the poses that they believe."""
+    """Return what a sample's partners send, with the poses that they believe.
+
+    Senses that are sampled for an attempt are sampled for a scenario here.
+    """
+    if isinstance(system, SeeingSystem):
+        system.use_seed(derive_seed(0, sample.scenario))
     if not system.reads_messages:
         return ()
     return tuple(
@@ -73,6 +81,7 @@ def make_partner_message(system: NetworkSystem, sender: str, view: LidarView) ->
         time=0.0,
         lidar_in_world=pose,
         points_in_lidar=view.points_in_lidar,
+        images=view.images,
     )
     return Message(
         sender=sender,

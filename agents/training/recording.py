@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import carla
 import numpy as np
@@ -23,13 +24,14 @@ from agents.training.population import spawn_drivers, spawn_parked_vehicles
 from agents.training.samples import PARTNER_RANGE
 from harness.common.drivable_area import DrivableArea, write_drivable_area
 from harness.common.ground_fields import GroundField, write_ground_field
+from harness.common.pictures import PictureSettings, iter_camera_records, write_pictures
 from harness.common.randomness import derive_seed
 from harness.common.recordings import PROTOCOL, AgentLook, write_look
 from harness.types.vocabulary import VEHICLE, Boxes, Pose
 from harness.world.attempt_context import AttemptContext, make_empty_route
 from harness.world.partners import can_carry_lidar
 from harness.world.poses import to_carla_transform, to_pose
-from harness.world.rig import ScanningPost, read_rig
+from harness.world.rig import RIGS, Rig, ScanningPost, read_rig
 from harness.world.road_surface import build_drivable_area
 from harness.world.roadside import find_roadside_pose
 from harness.world.scene import (
@@ -47,6 +49,7 @@ WARM_UP = 100
 CANDIDATES = 4
 """Vehicles to choose a group's first from: the one with most pedestrians and cyclists near."""
 NEAR = 30.0
+DEFAULT_RIG = "v2xverse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,19 @@ class RecordingEpisode:
     cyclists: int
     walkers: int
     close_quarters: bool  # scenes at close quarters
+    rig: str = DEFAULT_RIG  # of `conf/rig`; one with cameras records their pictures
+    pictures: PictureSettings | None = None  # size and format; none without cameras
+
+    def read_rig(self) -> Rig:
+        """Return the rig of the agents."""
+        return read_rig(RIGS / f"{self.rig}.yaml")
+
+    def make_record(self) -> dict[str, Any]:
+        """Return what is written of it; episodes without pictures do not name their rig."""
+        record = asdict(self)
+        if self.pictures is None:
+            del record["rig"], record["pictures"]
+        return record
 
     def get_scenario_name(self, group: int) -> str:
         """Return the name of a group's scenario."""
@@ -116,7 +132,7 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
         close = spawn_close_quarters(context) if episode.close_quarters else []
         parked = list_parked_boxes(context.world)
         # LiDARs, then let traffic spread
-        crew = equip_crew(context, [*population.vehicles, *drivers])
+        crew = equip_crew(context, [*population.vehicles, *drivers], episode)
         for _ in range(WARM_UP):
             context.world.tick()
         registry = ActorRegistry(context.world)
@@ -150,9 +166,14 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
             publish_group(looks, ground, area, episode)
 
 
-def equip_crew(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> LidarCrew:
-    """Give a LiDAR to every car that can carry it, and one to the roadside unit."""
-    carriers, rig = {}, read_rig()
+def equip_crew(
+    context: AttemptContext, vehicles: Sequence[carla.Actor], episode: RecordingEpisode
+) -> LidarCrew:
+    """Give sensors to every car that can carry them, and to the roadside unit."""
+    carriers, rig = {}, episode.read_rig()
+    depth_size = None
+    if episode.pictures is not None:
+        depth_size = episode.pictures.width, episode.pictures.height
     for number, vehicle in enumerate(vehicles):
         if can_carry_lidar(vehicle, rig.vehicle):
             noise = derive_seed(context.seed, "lidar", str(number))
@@ -164,6 +185,8 @@ def equip_crew(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Lida
                 reads_surfaces=True,
                 carrier=vehicle,
                 noise_seed=noise,
+                cameras=rig.place_cameras("vehicle"),
+                depth_size=depth_size,
             )
     return LidarCrew(
         carriers,
@@ -174,6 +197,8 @@ def equip_crew(context: AttemptContext, vehicles: Sequence[carla.Actor]) -> Lida
             reads_points=True,
             reads_surfaces=True,
             place=carla.Transform(),
+            cameras=rig.place_cameras("roadside"),
+            depth_size=depth_size,
         ),
     )
 
@@ -203,7 +228,8 @@ def choose_group(
     nearest = sorted((gap, actor) for actor, gap in gaps.items() if gap <= PARTNER_RANGE)
     agents = [actor for _, actor in nearest[: episode.neighbours + 1]]
     # the roadside unit
-    ahead, height = read_rig().roadside_distance, read_rig().roadside_height
+    rig = episode.read_rig()
+    ahead, height = rig.roadside_distance, rig.roadside_height
     if episode.close_quarters:
         return agents, place_unit_nearby(
             context.map, scene, first=here, random=random, height=height
@@ -235,7 +261,8 @@ def record_group(
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
     # the unit moves to the group
-    turned = Pose(place.x, place.y, place.z, yaw=place.yaw + math.radians(read_rig().roadside.yaw))
+    yaw = place.yaw + math.radians(episode.read_rig().roadside.yaw)
+    turned = Pose(place.x, place.y, place.z, yaw=yaw)
     crew.unit.move_lidar(to_carla_transform(turned))
     posts = {-1: crew.unit, **{actor: crew.carriers[actor] for actor in agents}}
     # moments at equal intervals; the last tick of each is the recorded one
@@ -244,7 +271,13 @@ def record_group(
         for _ in range(round(episode.interval / TICK) - 1):
             context.world.tick()
         stood += write_moment(
-            context, registry, parked=parked, posts=posts, folder=partial, moment=f"{look:06}"
+            context,
+            registry,
+            parked=parked,
+            posts=posts,
+            folder=partial,
+            moment=f"{look:06}",
+            episode=episode,
         )
     return GroupLooks(partial, folder, stood)
 
@@ -253,9 +286,10 @@ def publish_group(
     looks: GroupLooks, ground: GroundField, area: DrivableArea, episode: RecordingEpisode
 ) -> None:
     """Let a group's scenario appear under its name, now that it is whole."""
-    write_ground_field(looks.partial, crop_ground_to_lidars(ground, looks.stood))
+    reach = episode.read_rig().vehicle.range
+    write_ground_field(looks.partial, crop_ground_to_lidars(ground, looks.stood, reach))
     write_drivable_area(area, looks.partial)
-    (looks.partial / PROTOCOL).write_text(json.dumps(asdict(episode)))
+    (looks.partial / PROTOCOL).write_text(json.dumps(episode.make_record()))
     if looks.folder.exists():  # by an earlier try of this episode
         shutil.rmtree(looks.partial)
     else:
@@ -270,6 +304,7 @@ def write_moment(
     posts: dict[int, ScanningPost],
     folder: Path,
     moment: str,
+    episode: RecordingEpisode,
 ) -> list[Pose]:
     """Record what all agents of a group sense in the next tick; return where their LiDARs stood."""
     stood = []
@@ -278,7 +313,7 @@ def write_moment(
         post.start_scanning()
     frame = context.world.tick()
     scene = registry.read_scene(context.world.get_snapshot())
-    reach = read_rig().vehicle.range
+    reach = episode.read_rig().vehicle.range
     for agent, post in posts.items():
         scan = post.collect_scan(frame)
         # road users in reach, but the agent
@@ -294,14 +329,20 @@ def write_moment(
             parked_in_lidar=near,
             surfaces=scan.surfaces,
         )
-        write_look(folder, moment, look)
+        cameras = {}
+        if episode.pictures is not None:
+            size = episode.pictures.width, episode.pictures.height
+            cameras = dict(iter_camera_records(scan.images, pose, size))
+        write_look(folder, moment, look, cameras)
+        if episode.pictures is not None:
+            place = folder / str(agent) / moment
+            write_pictures(place, scan.images, scan.depths, episode.pictures)
         post.stop_scanning()
         stood.append(pose)
     return stood
 
 
-def crop_ground_to_lidars(ground: GroundField, lidars: Sequence[Pose]) -> GroundField:
-    """Return the ground that LiDARs of the rig may have reached."""
-    reach = read_rig().vehicle.range
+def crop_ground_to_lidars(ground: GroundField, lidars: Sequence[Pose], reach: float) -> GroundField:
+    """Return the ground that LiDARs may have reached."""
     x, y = [pose.x for pose in lidars], [pose.y for pose in lidars]
     return ground.crop((min(x) - reach, max(x) + reach), (min(y) - reach, max(y) + reach))

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from harness.common.errors import UserError
 from harness.common.randomness import make_named_stream
 from harness.common.recordings import AgentLook, RecordedScenario
-from harness.types.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles
+from harness.types.vocabulary import Boxes, CameraImage, GroundTruth, Integers, Pose, Singles
 
 PARTNERS = 2
 """At most: the roadside unit, then the nearest vehicles."""
@@ -36,10 +37,12 @@ CONDITIONS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LidarView:
-    """Points, and where the LiDAR is believed to have stood."""
+    """Points, and where the LiDAR is believed to have stood; pictures of the same moment."""
 
     points_in_lidar: Singles
     lidar_in_world: Pose
+    images: tuple[CameraImage, ...] = ()
+    depths: tuple[Singles, ...] = ()  # (rows, columns) metres of each image
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -67,15 +70,39 @@ class RecordedSamples:
     """All samples of a recording; those of one ego follow each other."""
 
     def __init__(
-        self, recorded: Iterable[RecordedScenario], units: bool, first_moment: int = 0
+        self,
+        recorded: Iterable[RecordedScenario],
+        units: bool,
+        first_moment: int = 0,
+        *,
+        pictures: bool = False,
     ) -> None:
-        """Take vehicles as egos, and roadside units too if `units` says so."""
+        """Take vehicles as egos, and roadside units too if `units` says so.
+
+        Args:
+            recorded: scenarios.
+            units: whether roadside units are egos too.
+            first_moment: of each ego.
+            pictures: whether pictures are read; the recordings must have some.
+
+        Raises:
+            UserError: a recording has no pictures, and they are needed.
+        """
+        self.pictures = pictures
         self.places = [
             SamplePlace(scenario, agent, moment)
             for scenario in recorded
             for agent in (scenario.list_observers() if units else scenario.list_egos())
             for moment in range(first_moment, len(scenario.list_moments(agent)))
         ]
+        if pictures and self.places:
+            place = self.places[0]
+            moment = place.scenario.list_moments(place.ego)[0]
+            if not place.scenario.read_images(place.ego, moment):
+                raise UserError(
+                    f"{place.scenario.folder}: has no pictures; record some with `crucible collect"
+                    " --rig v2xverse_cameras`"
+                )
 
     def __len__(self) -> int:
         return len(self.places)
@@ -91,11 +118,11 @@ class RecordedSamples:
         hits = compute_hits_anyone(ego.truth, near)
         # a late message has a look from before: the first moments have none
         views = tuple(
-            disturb_partner_view(place, look, how)
+            disturb_partner_view(place, look, how, pictures=self.pictures)
             for look in near
             if place.moment >= how.looks_late
         )
-        view = LidarView(ego.points_in_lidar, ego.lidar_in_world)
+        view = make_agent_view(place, ego, pictures=self.pictures)
         return EgoSample(
             scenario=place.scenario.folder.name,
             ego=view,
@@ -110,6 +137,21 @@ def read_agent_look(place: SamplePlace, agent: int, earlier: int = 0) -> AgentLo
     """Read what an agent saw at a sample's moment, or some looks earlier."""
     moments = place.scenario.list_moments(place.ego)
     return place.scenario.read_look(agent, moments[place.moment - earlier])
+
+
+def make_agent_view(
+    place: SamplePlace, look: AgentLook, earlier: int = 0, *, pictures: bool
+) -> LidarView:
+    """Return what an agent senses in a look, with its pictures if they are needed."""
+    if not pictures:
+        return LidarView(look.points_in_lidar, look.lidar_in_world)
+    moment = place.scenario.list_moments(place.ego)[place.moment - earlier]
+    return LidarView(
+        look.points_in_lidar,
+        look.lidar_in_world,
+        place.scenario.read_images(look.agent, moment),
+        place.scenario.read_depths(look.agent, moment),
+    )
 
 
 def select_nearest_partners(place: SamplePlace, ego: AgentLook, most: int) -> list[AgentLook]:
@@ -138,7 +180,7 @@ def compute_hits_anyone(truth: GroundTruth, partners: Iterable[AgentLook]) -> In
 
 
 def disturb_partner_view(
-    place: SamplePlace, partner: AgentLook, how: MessageDisturbance
+    place: SamplePlace, partner: AgentLook, how: MessageDisturbance, *, pictures: bool = False
 ) -> LidarView:
     """Return what the ego holds of a partner when messages are disturbed."""
     if how.looks_late:
@@ -147,4 +189,5 @@ def disturb_partner_view(
     x, y, yaw = random.choice([-1.0, 1.0], 3) * [how.shift, how.shift, math.radians(how.turn)]
     true = partner.lidar_in_world
     believed = replace(true, x=true.x + x, y=true.y + y, yaw=true.yaw + yaw)
-    return LidarView(partner.points_in_lidar, believed)
+    view = make_agent_view(place, partner, how.looks_late, pictures=pictures)
+    return replace(view, lidar_in_world=believed)

@@ -91,7 +91,7 @@ def print_side_by_side(files: Sequence[Path], against: str, out: Path | None) ->
 
 
 def read_schemes(files: Sequence[Path]) -> dict[str, SchemeEvaluations]:
-    """Return the evaluations in some files, by scheme; `robust` weights apart."""
+    """Return the evaluations in files, by scheme; robust weights and kinds of agents apart."""
     schemes: dict[str, SchemeEvaluations] = {}
     data = None
     for file in files:
@@ -100,6 +100,8 @@ def read_schemes(files: Sequence[Path]) -> dict[str, SchemeEvaluations]:
             raise UserError(f"{file}: evaluated on other recordings than {files[0]}")
         data = record["data"]
         name = f"{record['scheme']}{' robust' if record['training'].get('robust') else ''}"
+        if "senses" in record:  # of a network with cameras
+            name += f"/{record['senses']}"
         schemes.setdefault(name, SchemeEvaluations(name, [])).records.append(record)
     return schemes
 

@@ -18,13 +18,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from agents.perception.cameras.network import SeeingNetwork
+from agents.perception.cameras.systems import CAMERA_FOLDER, make_seeing_system
 from agents.perception.detector import set_weights_channels_last
 from agents.perception.fusion.base import FusionModule
 from agents.perception.fusion.catalogue import SCHEMES, is_shipped
 from agents.perception.loading import FOLDER, get_weight_file_name
 from agents.perception.network import PerceptionNetwork, choose_device, set_one_thread
 from agents.perception.operating_point import OperatingPoint
-from agents.perception.systems import make_network_system
+from agents.perception.systems import NetworkSystem, make_network_system
 from agents.training.detection_metrics import evaluate_detections, select_headline
 from agents.training.examples import (
     crop_grid,
@@ -37,6 +39,12 @@ from agents.training.losses import compute_loss
 from agents.training.memory import keep_memory
 from agents.training.operating import choose_operating_point, make_zero_thresholds
 from agents.training.samples import EgoSample, RecordedSamples
+from agents.training.seeing import (
+    choose_seeing_points,
+    compute_seeing_batch_loss,
+    set_seeing_trainable,
+    start_seeing_network,
+)
 from agents.training.towns import refuse_for_training
 from agents.training.training_config import TrainingConfig, make_run_identity
 from agents.training.weight_files import (
@@ -139,8 +147,13 @@ def train_network(config: TrainingConfig) -> TrainingRun:
     fusion = config.make_fusion()
     recorded = load_training_scenarios(config.data)
     alone = not fusion.trained_with_partners
-    samples = RecordedSamples(recorded, units=alone, first_moment=int(config.interference))
-    held_out = RecordedSamples(load_training_scenarios(config.held_out), units=False)
+    seeing = config.senses is not None
+    samples = RecordedSamples(
+        recorded, units=alone, first_moment=int(config.interference), pictures=seeing
+    )
+    held_out = RecordedSamples(
+        load_training_scenarios(config.held_out), units=False, pictures=seeing
+    )
     shown = min(len(samples), config.most or len(samples))
     if shown < config.batch:
         most = "" if config.most is None else f", of which --most shows {config.most},"
@@ -165,7 +178,9 @@ def train_network(config: TrainingConfig) -> TrainingRun:
         choose_weights_folder(config) / get_weight_file_name(type(fusion)),
         current.best_state,
         make_weight_card(current, recorded, len(samples)),
-        choose_operating_points(config.make_fusion(), best, held_out),
+        choose_seeing_points(config.make_fusion(), str(best), held_out)
+        if seeing
+        else choose_operating_points(config.make_fusion(), best, held_out),
     )
     return current
 
@@ -197,16 +212,21 @@ def load_training_scenarios(folders: list[Path]) -> list[RecordedScenario]:
 def choose_weights_folder(config: TrainingConfig) -> Path:
     """Return where the best weights go: ours by default replace those that come with Crucible."""
     shipped = is_shipped(type(config.make_fusion()))
-    return config.weights or (FOLDER if shipped else config.out)
+    ours = FOLDER if config.senses is None else CAMERA_FOLDER
+    return config.weights or (ours if shipped else config.out)
 
 
 def start_run(config: TrainingConfig) -> TrainingRun:
     """Return a run at its start, or where it stopped."""
     torch.manual_seed(derive_seed(config.seed, "weights"))
-    fusion = config.make_fusion()
-    network = PerceptionNetwork(fusion, fusion.choose_design("lite"))
+    network: PerceptionNetwork
+    if config.senses is not None:
+        network = start_seeing_network(config)
+    else:
+        fusion = config.make_fusion()
+        network = PerceptionNetwork(fusion, fusion.choose_design("lite"))
     set_weights_channels_last(network)
-    if config.start is not None:
+    if config.start is not None and config.senses is None:
         load_shared_layers(network, config.start, all_layers=config.all_layers)
     network.to(choose_device())
     optimiser = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
@@ -238,19 +258,15 @@ def train_epoch(
         step = current.epoch * steps + number
         for group in current.optimiser.param_groups:
             group["lr"] = compute_learning_rate(step, config.epochs * steps, config.peak_rate)
-        # a random part of the window, which is faster
-        if has_one_cloud(network.fusion_net) and not config.whole:
-            network.pillar_vfe.grid = crop_grid(network.design.grid, random)
-        inputs, targets = zip(
-            *(
-                make_training_example(
-                    config, network, samples=samples, number=number, random=random
-                )
-                for number in chosen
-            ),
-            strict=True,
-        )
-        losses.append(take_step(current, compute_loss(run_network_batch(network, inputs), targets)))
+        if isinstance(network, SeeingNetwork):
+            loss = compute_seeing_batch_loss(
+                config, network, samples=samples, chosen=chosen, random=random
+            )
+        else:
+            loss = compute_batch_loss(
+                config, network, samples=samples, chosen=chosen, random=random
+            )
+        losses.append(take_step(current, loss))
         current.average.update_average(network, step)
         report(config.batch)
     current.epoch += 1
@@ -258,8 +274,33 @@ def train_epoch(
     current.curve.append({"epoch": current.epoch, "loss": sum(losses) / len(losses)})
 
 
+def compute_batch_loss(
+    config: TrainingConfig,
+    network: PerceptionNetwork,
+    *,
+    samples: RecordedSamples,
+    chosen: list[int],
+    random: np.random.Generator,
+) -> Tensor:
+    """Return the loss of a batch of samples, on a random part of the window if that is possible."""
+    # a random part of the window, which is faster
+    if has_one_cloud(network.fusion_net) and not config.whole:
+        network.pillar_vfe.grid = crop_grid(network.design.grid, random)
+    inputs, targets = zip(
+        *(
+            make_training_example(config, network, samples=samples, number=number, random=random)
+            for number in chosen
+        ),
+        strict=True,
+    )
+    return compute_loss(run_network_batch(network, inputs), targets)
+
+
 def set_trainable(network: PerceptionNetwork, config: TrainingConfig) -> None:
     """Train all of a network, or what comes after the encoder and the backbone."""
+    if isinstance(network, SeeingNetwork):
+        set_seeing_trainable(network, config)
+        return
     network.train()
     if config.freeze:
         for part in (network.pillar_vfe, network.backbone):
@@ -300,7 +341,11 @@ def validate_weights(
 
     averaged = config.out / "averaged.safetensors"
     save_weights(averaged, current.average.state, {"epoch": current.epoch})
-    system = make_network_system(config.make_fusion(), str(averaged))
+    system: NetworkSystem
+    if config.senses is not None:
+        system = make_seeing_system(config.make_fusion(), config.validated, str(averaged))
+    else:
+        system = make_network_system(config.make_fusion(), str(averaged))
     system.operating_point = make_zero_thresholds()
     table = evaluate_detections(
         detect_and_report,

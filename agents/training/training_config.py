@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from agents.perception.cameras.systems import Modality
 from agents.perception.fusion.base import FusionModule
 from agents.training.detection_metrics import Visible
 from agents.training.fusion_names import make_fusion_module
 from harness.common.recordings import list_scenarios
 from harness.common.safe_reading import CHECKPOINT, sum_of_file
 
+Trained: TypeAlias = Literal["camera", "mixed"]
+"""`camera`: the camera branch, for heads trained on points; `mixed`: fusion of unlike agents."""
 FILES = ("data", "held_out", "start", "out", "weights")
 """Options that name files: where those lie does not matter."""
 
@@ -38,10 +41,17 @@ class TrainingConfig:
     freeze: bool  # train fusion and heads only
     all_layers: bool = False  # take all layers from `start`: train the same scheme further
     whole: bool  # show the whole window to networks that can be trained on parts of it
+    senses: Trained | None = None  # what is trained of a network with cameras; none without them
 
     def make_fusion(self) -> FusionModule:
         """Return a new fusion module, without weights yet."""
         return make_fusion_module(self.scheme, self.settings)
+
+    @property
+    def validated(self) -> Modality:
+        """What agents perceive with where the best epoch is chosen: single is never mixed."""
+        alone = self.make_fusion().stage == "none"
+        return ("both" if alone else "mixed") if self.senses == "mixed" else "camera"
 
     @property
     def visible(self) -> Visible:
@@ -52,8 +62,9 @@ class TrainingConfig:
 def make_run_identity(config: TrainingConfig) -> dict[str, Any]:
     """Return what makes a run this one; where its files lie does not."""
     options = {option.name: getattr(config, option.name) for option in fields(config)}
-    if not config.all_layers:  # runs that do not know it yet go on
-        del options["all_layers"]
+    for newer in ("all_layers", "senses"):  # runs that do not know them yet go on
+        if not options[newer]:
+            del options[newer]
     return {
         **{name: value for name, value in options.items() if name not in FILES},
         "data": [hash_recording(folder) for folder in config.data],

@@ -132,6 +132,7 @@ def format_train_command(config: TrainingConfig) -> str:
     words += [f"--epochs {config.epochs} --batch {config.batch} --peak-rate {config.peak_rate:g}"]
     words += [f"--seed {config.seed} --trial {config.trial}"]
     words += [f"--most {config.most}"] if config.most else []
+    words += [f"--senses {config.senses}"] if config.senses else []
     words += [f"--{name}" for name in ("freeze", "whole", "interference") if getattr(config, name)]
     return " ".join(words)
 

@@ -13,7 +13,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,15 @@ import numpy as np
 from harness.common.errors import UserError
 from harness.common.safe_reading import read_array_within, read_json_within
 from harness.types.geometry import transform_boxes
-from harness.types.vocabulary import CLASSES, Boxes, GroundTruth, Pose, Singles, Surfaces
+from harness.types.vocabulary import (
+    CLASSES,
+    Boxes,
+    CameraImage,
+    GroundTruth,
+    Pose,
+    Singles,
+    Surfaces,
+)
 
 PROTOCOL = "data_protocol.yaml"
 USUAL_INTERVAL = 1.0
@@ -96,6 +104,20 @@ class RecordedScenario:
         """Read one agent's look; other layouts read theirs (`harness.datasets`)."""
         return read_look(self.folder, agent, moment)
 
+    def read_images(self, agent: int, moment: str) -> tuple[CameraImage, ...]:
+        """Read the images of one agent's look; none if no cameras were recorded."""
+        from harness.common.pictures import read_pictures  # noqa: PLC0415
+
+        place = self.folder / str(agent) / moment
+        record = read_json_within(place.with_suffix(".yaml"), within=self.folder)
+        return read_pictures(place, record, _parse_lidar_pose(record))
+
+    def read_depths(self, agent: int, moment: str) -> tuple[Singles, ...]:
+        """Read the depths of the images, (rows, columns) metres; none if there are none."""
+        from harness.common.pictures import read_depths  # noqa: PLC0415
+
+        return read_depths(self.folder / str(agent) / moment)
+
 
 def list_scenarios(folder: Path) -> list[RecordedScenario]:
     """Return all scenarios of a recording that are whole."""
@@ -140,13 +162,16 @@ def read_protocol(protocol: Path) -> dict[str, Any]:
         raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None
 
 
-def write_look(folder: Path, moment: str, look: AgentLook) -> None:
+def write_look(
+    folder: Path, moment: str, look: AgentLook, cameras: Mapping[str, Any] | None = None
+) -> None:
     """Write one agent's look into its scenario.
 
     Args:
         folder: of the scenario.
         moment: name of the files.
         look: what the agent sensed.
+        cameras: what is written of its cameras, by key.
     """
     place = folder / str(look.agent)
     place.mkdir(exist_ok=True)
@@ -165,6 +190,7 @@ def write_look(folder: Path, moment: str, look: AgentLook) -> None:
             "lidar_pose": _format_opv2v_pose(look.lidar_in_world),
             "vehicles": dict(_iter_road_users(look)),
             "parked": list(_iter_box_records(look.parked_in_lidar, look.lidar_in_world)),
+            **(cameras or {}),
         }
     )
     (place / f"{moment}.yaml").write_text(text)
@@ -192,10 +218,7 @@ def read_look(folder: Path, agent: int, moment: str) -> AgentLook:
 def _read_look(place: Path, agent: int) -> AgentLook:
     folder = place.parent.parent
     record = read_json_within(place.with_suffix(".yaml"), within=folder)
-    # OPV2V writes roll, yaw, pitch in degrees
-    x, y, z, roll, yaw, pitch = record["lidar_pose"]
-    angles = (math.radians(angle) for angle in (yaw, pitch, roll))
-    lidar_in_world = Pose(x, y, z, *angles)
+    lidar_in_world = _parse_lidar_pose(record)
     # whole numbers in the file, m and an intensity of 0 to 1 here; (points, 4)
     units = np.array([*[POINT_UNIT] * 3, INTENSITY_UNIT], np.float32)
     points = read_array_within(place.with_suffix(".npy"), within=folder).astype(np.float32) * units
@@ -211,6 +234,13 @@ def _read_look(place: Path, agent: int) -> AgentLook:
         parked_in_lidar=parked,
         surfaces=_read_surfaces(place.with_suffix(".surfaces.npy"), len(points)),
     )
+
+
+def _parse_lidar_pose(record: Mapping[str, Any]) -> Pose:
+    """Return where the LiDAR stood: OPV2V writes roll, yaw, pitch in degrees."""
+    x, y, z, roll, yaw, pitch = record["lidar_pose"]
+    angles = (math.radians(angle) for angle in (yaw, pitch, roll))
+    return Pose(x, y, z, *angles)
 
 
 def _read_surfaces(file: Path, points: int) -> Surfaces | None:

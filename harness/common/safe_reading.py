@@ -68,6 +68,8 @@ NUMPY_ARRAY = FileKind("an array", 64 * MEGABYTE)
 """`.npy` of a sweep: 8 bytes a point, 30,000 points."""
 NUMPY_ARRAYS = FileKind("arrays", 512 * MEGABYTE)
 """`.npz` of recorded planning steps, which are a few seconds; the most that they hold, too."""
+PICTURE_FILE = FileKind("a picture", 32 * MEGABYTE)
+"""PNG or JPEG of a recording: 15 kB for 256 x 192 pixels."""
 CHECKPOINT = FileKind("weights", 2_000 * MEGABYTE)
 """Real ones have 5 to 200 MB."""
 KINDS = (
@@ -85,6 +87,7 @@ KINDS = (
     TEXT_TABLE,
     NUMPY_ARRAY,
     NUMPY_ARRAYS,
+    PICTURE_FILE,
     CHECKPOINT,
 )
 """All of them."""

@@ -28,7 +28,16 @@ from harness.datasets.tilted_boxes import (
     parse_opv2v_pose,
     parse_tilted_boxes,
 )
-from harness.types.vocabulary import CLASSES, Boxes, Floats, GroundTruth, Integers, Pose, Singles
+from harness.types.vocabulary import (
+    CLASSES,
+    Boxes,
+    CameraImage,
+    Floats,
+    GroundTruth,
+    Integers,
+    Pose,
+    Singles,
+)
 
 MOMENT = re.compile(r"\d{1,9}")
 OPV2V_INTERVAL = 0.1
@@ -71,6 +80,19 @@ class Opv2vScenario(RecordedScenario):
             return read_opv2v_look(self, agent, moment)
         except BROKEN_LOOK as problem:
             raise UserError(f"{place}: not a look in OPV2V's layout ({shorten(problem)})") from None
+
+    def read_images(self, agent: int, moment: str) -> tuple[CameraImage, ...]:
+        """Read the images of one agent's look, by OPV2V's names; none without files."""
+        from harness.common.pictures import read_pictures  # noqa: PLC0415
+
+        place = self.folder / str(agent) / moment
+        if not place.with_name(f"{moment}_camera0.png").is_file():
+            return ()
+        try:
+            record = _read_record(self, agent, moment)
+            return read_pictures(place, record, parse_lidar_pose(record["lidar_pose"]))
+        except BROKEN_LOOK as problem:
+            raise UserError(f"{place}: not OPV2V's pictures ({shorten(problem)})") from None
 
 
 def shorten(problem: BaseException) -> str:

@@ -30,8 +30,19 @@ def get_fusion_stage(system: System | PrivilegedSystem) -> str:
     return str(getattr(system, "fusion_stage", "" if system.reads_messages else "none"))
 
 
+def has_image_reader(system: object) -> bool:
+    """Return whether a system, or a class of systems, reads images: `reads_images = True`.
+
+    Cameras run for such a system only; a system without the attribute reads none.
+    """
+    return bool(getattr(system, "reads_images", False))
+
+
 class System(Protocol):
-    """What is tested: perception, cooperation and driving behind three calls."""
+    """What is tested: perception, cooperation and driving behind three calls.
+
+    A system that reads images declares it in its class: `reads_images = True`.
+    """
 
     reads_points: bool  # the rig runs its LiDARs for it
     reads_messages: bool  # partners share with it

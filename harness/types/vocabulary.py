@@ -165,6 +165,26 @@ class GroundTruth:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CameraImage:
+    """What one camera of an observer sees at one moment.
+
+    A camera's frame is x forward, y right, z up. A point (x, y, z) in it falls on the pixel
+    `intrinsics @ (y, -z, x) / x`: column, row, 1.
+
+    Attributes:
+        pixels: (rows, columns, 3) red, green, blue.
+        intrinsics: (3, 3) in pixels.
+        camera_in_lidar: the extrinsics: the camera in its observer's LiDAR frame.
+    """
+
+    name: str  # such as front
+    pixels: NDArray[np.uint8]
+    intrinsics: Floats
+    camera_in_lidar: Pose
+    above_road: float  # m, as it is mounted
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Observation:
     """What one observer senses by itself at one moment.
 
@@ -179,6 +199,7 @@ class Observation:
     time: float  # of capture
     lidar_in_world: Pose  # as the observer believes
     points_in_lidar: Singles  # (N, 4) x y z intensity; empty unless the system reads points
+    images: tuple[CameraImage, ...] = ()  # of its cameras; none unless the system reads images
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import numpy as np
 from harness.common.errors import UserError
 from harness.types.vocabulary import VEHICLE, Kind, Pose
 from harness.world.attempt_context import AttemptContext, EgoState
+from harness.world.cameras import CameraPlace
 from harness.world.poses import to_carla_transform, to_pose
 from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
 from harness.world.roadside import find_roadside_pose, measure_distance_ahead
@@ -65,6 +66,7 @@ class RoadsideUnitSpawner:
         period: seconds between sweeps.
         reads_points: whether points are needed, or hits only.
         reads_surfaces: whether it must be known what points lie on.
+        cameras: of each unit; none if no images are needed.
     """
 
     context: AttemptContext
@@ -72,6 +74,7 @@ class RoadsideUnitSpawner:
     period: float
     reads_points: bool
     reads_surfaces: bool = False
+    cameras: tuple[CameraPlace, ...] = ()
 
     def spawn_unit(self, number: int, place: Pose) -> ScanningPartner:
         """Put up a unit that looks along the road."""
@@ -83,6 +86,7 @@ class RoadsideUnitSpawner:
             reads_surfaces=self.reads_surfaces,
             place=self.get_sensor_transform(place),
             noise_seed=self.context.compute_noise_seed("roadside", str(number)),
+            cameras=self.cameras,
         )
         return ScanningPartner(
             sender=f"roadside-{number}",
@@ -332,6 +336,7 @@ def spawn_partners(
     period: float,
     reads_points: bool,
     reads_surfaces: bool = False,
+    reads_images: bool = False,
     fleet: Sequence[carla.Actor | None],
     reference: RoadsidePlacement | None = None,
 ) -> PartnerFleet:
@@ -347,6 +352,7 @@ def spawn_partners(
         period: seconds between sweeps.
         reads_points: whether the system needs points.
         reads_surfaces: whether a disturbance must know what points lie on.
+        reads_images: whether the system needs the cameras of the rig.
         fleet: background vehicles in their order; None for one that is not there.
         reference: how reference units are placed; None for none.
     """
@@ -356,6 +362,7 @@ def spawn_partners(
         period=period,
         reads_points=reads_points,
         reads_surfaces=reads_surfaces,
+        cameras=rig.place_cameras("roadside") if reads_images else (),
     )
     partners = PartnerFleet(settings=settings, roadside_units=roadside_units)
     if settings.roadside is not None:
@@ -368,12 +375,13 @@ def spawn_partners(
             period=period,
             reads_points=reads_points,
             reads_surfaces=reads_surfaces,
+            reads_images=reads_images,
             fleet=fleet,
         )
     if reference is not None:
         partners.refers_to_units = settings.roadside == reference
         if not partners.refers_to_units:
-            apart = replace(roadside_units, reads_points=False, reads_surfaces=False)
+            apart = replace(roadside_units, reads_points=False, reads_surfaces=False, cameras=())
             partners.reference = ReferenceUnits(reference, reference.spawn_units(apart))
     return partners
 
@@ -386,6 +394,7 @@ def equip_vehicles(
     period: float,
     reads_points: bool,
     reads_surfaces: bool = False,
+    reads_images: bool = False,
     fleet: Sequence[carla.Actor | None],
 ) -> list[ScanningPartner]:
     """Return the background vehicles that have a rig: a share of those that it fits.
@@ -406,6 +415,7 @@ def equip_vehicles(
                 reads_surfaces=reads_surfaces,
                 carrier=vehicle,
                 noise_seed=seed,
+                cameras=rig.place_cameras("vehicle") if reads_images else (),
             )
             name = f"vehicle-{number}"
             partners.append(

@@ -1,12 +1,14 @@
-"""LiDAR mounts, and a scanner: points if they are read, hits always."""
+"""Mounts of sensors, and a scanner: points and images if they are read, hits always."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 
 import carla
 import numpy as np
@@ -15,10 +17,19 @@ import yaml
 from harness.common.errors import AttemptError, UserError
 from harness.common.installation import CONF
 from harness.common.sensitivity import LidarSensitivity
-from harness.types.geometry import build_pose_matrix, get_matrix_pose
-from harness.types.vocabulary import Kind, Mask, Pose, Singles, Surfaces
+from harness.types.geometry import build_pose_matrix, compose_poses, get_matrix_pose
+from harness.types.vocabulary import CameraImage, Kind, Mask, Pose, Singles, Surfaces
 from harness.world import poses
 from harness.world.attempt_context import AttemptContext
+from harness.world.cameras import (
+    DEPTH,
+    RGB,
+    CameraMount,
+    CameraPlace,
+    decode_depth,
+    place_camera,
+    spawn_camera,
+)
 
 SEMANTIC_RETURN = np.dtype(
     [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("cos", "<f4"), ("actor", "<u4"), ("tag", "<u4")]
@@ -52,6 +63,7 @@ class LidarMount:
     noise_stddev: float  # m along the ray
     r_max: float | None = None  # m where reflectivity 0.9 is just detected; null: no limit
     keep_intensity: bool = False  # true: weather leaves intensities as in dry air
+    carrier_body: tuple[float, float, float] = CARRIER_BODY  # m behind, ahead, aside: the car
 
     def __post_init__(self) -> None:
         if self.sensitivity and not self.returns_all:
@@ -89,6 +101,8 @@ class Rig:
     vehicle: LidarMount  # LiDAR of connected vehicles
     roadside_height: float  # m from the road to a roadside unit
     roadside_distance: float  # m ahead of the ego at which a roadside unit is placed
+    vehicle_cameras: Mapping[str, CameraMount] = field(default_factory=dict)  # ego's and vehicles'
+    roadside_cameras: Mapping[str, CameraMount] = field(default_factory=dict)  # of roadside units
 
     def get_mount(self, kind: Kind) -> LidarMount:
         """Return the LiDAR of a kind of agent."""
@@ -99,21 +113,51 @@ class Rig:
         """All of them."""
         return self.ego, self.roadside, self.vehicle
 
+    @property
+    def has_cameras(self) -> bool:
+        """Whether all agents have cameras."""
+        return bool(self.vehicle_cameras and self.roadside_cameras)
+
+    def place_cameras(self, kind: Kind) -> tuple[CameraPlace, ...]:
+        """Return where the cameras of a kind of agent stand for its LiDAR.
+
+        A roadside unit's cameras are mounted from the top of its mast, where its LiDAR stands too.
+        """
+        roadside = kind == "roadside"
+        mounts = self.roadside_cameras if roadside else self.vehicle_cameras
+        lidar = self.get_mount(kind).pose_in_carrier
+        height = self.roadside_height if roadside else 0.0
+        return tuple(place_camera(name, mount, lidar, height) for name, mount in mounts.items())
+
+
+RIGS = CONF / "rig"
+
 
 @cache
-def read_rig(file: Path = CONF / "rig" / "v2xverse.yaml") -> Rig:
+def read_rig(file: Path = RIGS / "v2xverse.yaml") -> Rig:
     """Return the rig of a file in `conf/rig`."""
     given = yaml.safe_load(file.read_text())
-    mounts = {
-        name: LidarMount(**{key: value for key, value in mount.items() if key != "_target_"})
-        for name, mount in given.items()
-        if isinstance(mount, dict)
-    }
-    return Rig(
-        **mounts,
-        roadside_height=given["roadside_height"],
-        roadside_distance=given["roadside_distance"],
-    )
+    # a rig that extends another one lists it among its defaults
+    parents = [name for name in given.pop("defaults", []) if name != "_self_"]
+    known: dict[str, Any] = {}
+    for parent in parents:
+        rig = read_rig(file.with_name(f"{parent}.yaml"))
+        known |= {item.name: getattr(rig, item.name) for item in fields(rig)}
+    for name, value in given.items():
+        if name.endswith("_cameras"):
+            known[name] = {key: CameraMount(**drop_target(mount)) for key, mount in value.items()}
+        elif isinstance(value, dict):
+            old = known.get(name)
+            numbers = drop_target(value)
+            known[name] = replace(old, **numbers) if old is not None else LidarMount(**numbers)
+        elif name != "_target_":
+            known[name] = value
+    return Rig(**known)
+
+
+def drop_target(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without the class that they name."""
+    return {key: value for key, value in settings.items() if key != "_target_"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -134,13 +178,16 @@ class LidarScan:
     hits: dict[int, int]  # returns by actor
     surfaces: Surfaces | None = None  # that the points lie on, if they were asked for
     sensitivity: LidarSensitivity | None = None  # of the LiDAR, which has not been applied
+    images: tuple[CameraImage, ...] = ()  # of the same tick, if they were asked for
+    depths: tuple[Singles, ...] = ()  # (rows, columns) metres, of each image, if asked for
 
 
 class ScanningPost:
     """A LiDAR, and its semantic twin with the same rays: ground truth needs the actors hit.
 
-    It sweeps once in a planning period, a full turn in one tick. Posts that are put up before the
-    same tick sweep in the same ticks, if they listen when the first of those is due.
+    Cameras stand on the same carrier and take their images in the tick of the sweep. It sweeps once
+    in a planning period, a full turn in one tick. Posts that are put up before the same tick sweep
+    in the same ticks, if they listen when the first of those is due.
 
     Args:
         context: of the attempt.
@@ -151,6 +198,8 @@ class ScanningPost:
         carrier: vehicle that carries it; None for a pole.
         place: where it stands; None: as mounted on the carrier.
         noise_seed: of its noise.
+        cameras: that take images at the same time.
+        depth_size: columns and rows of depth images of the same cameras; None for no depth.
     """
 
     def __init__(
@@ -164,6 +213,8 @@ class ScanningPost:
         carrier: carla.Actor | None = None,
         place: carla.Transform | None = None,
         noise_seed: int = 0,
+        cameras: Sequence[CameraPlace] = (),
+        depth_size: tuple[int, int] | None = None,
     ) -> None:
         kinds = ["sensor.lidar.ray_cast_semantic"]
         if reads_points:
@@ -184,7 +235,29 @@ class ScanningPost:
             )
             for kind in kinds
         ]
-        self._queues: list[SimpleQueue[carla.SensorData]] = [SimpleQueue() for _ in kinds]
+        self._lidars, self._cameras = len(kinds), tuple(cameras)
+        # images first, then their depths
+        pictures = [(RGB, camera, camera.mount) for camera in cameras]
+        if depth_size is not None:
+            width, height = depth_size
+            pictures += [
+                (DEPTH, camera, replace(camera.mount, width=width, height=height))
+                for camera in cameras
+            ]
+        mast = Pose(0.0, 0.0) if place is None else self._compute_lidar_pose(place)
+        self._places = [camera.mount.pose_on_carrier for _, camera, _ in pictures]
+        self._sensors += [
+            spawn_camera(
+                context,
+                kind,
+                film,
+                period=period,
+                carrier=carrier,
+                place=compose_poses(mast, camera.mount.pose_on_carrier),
+            )
+            for kind, camera, film in pictures
+        ]
+        self._queues: list[SimpleQueue[carla.SensorData]] = [SimpleQueue() for _ in self._sensors]
 
     def start_scanning(self) -> None:
         """Start to scan."""
@@ -202,8 +275,12 @@ class ScanningPost:
 
     def move_lidar(self, place: carla.Transform) -> None:
         """Stand elsewhere from the next tick on."""
-        for sensor in self._sensors:
+        for sensor in self._sensors[: self._lidars]:
             sensor.set_transform(place)
+        mast = self._compute_lidar_pose(place)
+        cameras = zip(self._sensors[self._lidars :], self._places, strict=True)
+        for sensor, pose in cameras:
+            sensor.set_transform(poses.to_carla_transform(compose_poses(mast, pose)))
 
     def collect_scan(self, frame: int) -> LidarScan:
         """Return the scan of this frame; it is late only if something is wrong.
@@ -222,14 +299,14 @@ class ScanningPost:
         hit, counts = np.unique(actors[actors > 0], return_counts=True)  # most are of the town
         # without the points of the car that carries it
         points, surfaces = np.zeros((0, 4), np.float32), None
-        if len(data) > 1:
+        if self._lidars > 1:
             points = self._undo_mount_yaw(
                 np.frombuffer(data[1].raw_data, np.float32).reshape(-1, 4)
             )
             if self._reads_surfaces:
                 surfaces = to_surfaces(semantic, len(points))
             if self._on_vehicle:
-                others = ~find_carrier_points(points)
+                others = ~find_carrier_points(points, self.mount.carrier_body)
                 points = points[others]
                 surfaces = None if surfaces is None else surfaces[others]
         return LidarScan(
@@ -240,6 +317,11 @@ class ScanningPost:
             hits=dict(zip(hit.tolist(), counts.tolist(), strict=True)),
             surfaces=surfaces,
             sensitivity=self.mount.sensitivity,
+            images=tuple(
+                camera.make_image(image)
+                for camera, image in zip(self._cameras, data[self._lidars :], strict=False)
+            ),
+            depths=tuple(map(decode_depth, data[self._lidars + len(self._cameras) :])),
         )
 
     def has_sweep_in_frame(self, frame: int) -> bool:
@@ -273,16 +355,17 @@ class ScanningPost:
         return turned
 
 
-def find_carrier_points(points: Singles) -> Mask:
+def find_carrier_points(points: Singles, body: tuple[float, float, float] = CARRIER_BODY) -> Mask:
     """Return which points are the car that carries the LiDAR.
 
     Args:
         points: (N, 4) in the LiDAR's frame.
+        body: metres behind (negative), ahead and aside of the LiDAR.
 
     Returns:
         (N,)
     """
-    behind, ahead, aside = CARRIER_BODY
+    behind, ahead, aside = body
     x, y = points[:, 0], points[:, 1]
     return np.asarray((x > behind) & (x < ahead) & (np.abs(y) < aside))
 

@@ -104,8 +104,8 @@ def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path
     ("words", "expected"),
     [
         (
-            ["nothing"],
-            "unknown system nothing; valid systems: attfuse, codriving,",
+            ["zzz"],
+            "unknown system zzz; valid systems: attfuse, both_attfuse,",
         ),
         (["agents.nowhere:System"], "agents.nowhere:System: ModuleNotFoundError"),
         (["agents.examples.clusters:Piles"], "has no attribute 'Piles'"),

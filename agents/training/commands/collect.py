@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agents.commandline import refuse_less_than_one
 from agents.training.towns import TEST_TOWNS, TRAINING_TOWNS
 from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
 
+if TYPE_CHECKING:
+    from harness.common.pictures import PictureSettings
+
+SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 COMMAND = CommandDeclaration(
     group="Systems",
     rank=20,
@@ -18,6 +25,7 @@ COMMAND = CommandDeclaration(
         "crucible collect --out data/train",
         "crucible collect --out data/validate --scenarios 18 --seed 2",
         "crucible collect --out data/latency --interval 0.1 --scenarios 18 --for-testing",
+        "crucible collect --out data/pictures --rig v2xverse_cameras --picture-size 256x192",
     ),
 )
 
@@ -82,6 +90,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     add(
+        "--rig",
+        default="v2xverse",
+        metavar="NAME",
+        help=(
+            "rig of conf/rig; a rig with cameras records their pictures and depths"
+            " (default: v2xverse, without cameras)"
+        ),
+    )
+    add(
+        "--picture-size",
+        default="256x192",
+        metavar="WxH",
+        help="pixels of recorded pictures, means of the camera's pixels (default: 256x192)",
+    )
+    add(
+        "--jpeg",
+        type=int,
+        metavar="QUALITY",
+        help="write images as JPEG of this quality, 1 to 95 (default: PNG, without loss)",
+    )
+    add(
         "--workers",
         type=int,
         default=1,
@@ -96,6 +125,7 @@ def run_collect(options: argparse.Namespace) -> None:
     from agents.training.collect import RecordingPlan, collect_recordings  # noqa: PLC0415
 
     refuse_less_than_one(options, "scenarios", "looks", "workers")
+    pictures = make_picture_settings(options.rig, options.picture_size, options.jpeg)
     usual = TEST_TOWNS[:1] if options.for_testing else TRAINING_TOWNS
     collect_recordings(
         RecordingPlan(
@@ -109,5 +139,29 @@ def run_collect(options: argparse.Namespace) -> None:
             looks=options.looks,
             interval=options.interval,
             workers=options.workers,
+            rig=options.rig,
+            pictures=pictures,
         )
     )
+
+
+def make_picture_settings(rig: str, size: str, jpeg: int | None) -> PictureSettings | None:
+    """Return how pictures are recorded; None for a rig without cameras.
+
+    Raises:
+        UserError: no such rig, or no size.
+    """
+    from harness.common.pictures import PictureSettings  # noqa: PLC0415
+    from harness.world.rig import RIGS, read_rig  # noqa: PLC0415
+
+    known = sorted(file.stem for file in RIGS.glob("*.yaml"))
+    if rig not in known:
+        raise UserError(f"--rig {rig}: unknown; valid: {', '.join(known)}")
+    if (match := SIZE.fullmatch(size)) is None:
+        raise UserError(f"--picture-size {size}: WIDTHxHEIGHT is needed, such as 256x192")
+    width, height = map(int, match.groups())
+    if jpeg is None:
+        pictures = PictureSettings(width=width, height=height)
+    else:
+        pictures = PictureSettings(width=width, height=height, format="jpeg", quality=jpeg)
+    return pictures if read_rig(RIGS / f"{rig}.yaml").has_cameras else None

@@ -36,6 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="recordings, or OPV2V's layout",
     )
+    add(
+        "--senses",
+        choices=("lidar", "camera", "mixed", "both"),
+        help=(
+            "evaluate the network with cameras, and what its agents perceive with (default: the"
+            " network without cameras)"
+        ),
+    )
     add("--most", type=int, default=200, metavar="N", help="samples, spread evenly (default: 200)")
     add(
         "--out",

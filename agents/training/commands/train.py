@@ -105,6 +105,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="train single and early on the whole window instead of a quarter",
     )
     add(
+        "--senses",
+        choices=("camera", "mixed"),
+        help=(
+            "train with pictures: camera trains the camera branch of single on the shipped heads;"
+            " mixed trains fusion of agents with LiDARs, cameras or both, from the camera branch"
+            " of --start (default: LiDARs alone)"
+        ),
+    )
+    add(
         "--trial",
         type=int,
         default=100,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +40,7 @@ from harness.types.vocabulary import (
     Step,
 )
 from harness.world.attempt_context import AttemptContext, EgoState
+from harness.world.cameras import CameraPlace
 from harness.world.ego import EgoVehicle
 from harness.world.partners import PartnerFleet, PartnerScans, ScanningPartner
 from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
@@ -71,6 +72,7 @@ class PerceptionLoop:
         reads_points: bool,
         reads_surfaces: bool,
         counts_after_sensing: bool,
+        cameras: Sequence[CameraPlace] = (),
         metrics: AttemptMetrics,
         view: LiveView,
         intervening: InterveningSystem | None = None,
@@ -101,6 +103,7 @@ class PerceptionLoop:
             reads_surfaces=reads_surfaces,
             carrier=ego.actor,
             noise_seed=context.compute_noise_seed("ego"),
+            cameras=cameras,
         )
 
     def open_lidar(self) -> None:
@@ -306,6 +309,7 @@ class PerceptionLoop:
             time=scan.time,
             lidar_in_world=scan.lidar_in_world,
             points_in_lidar=scan.points_in_lidar,
+            images=scan.images,
         )
         self._channel.audit.note_capture(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
         # the channel may shift the pose that it believes; both are recorded
@@ -350,6 +354,7 @@ class PerceptionLoop:
             time=scan.time,
             lidar_in_world=scan.lidar_in_world,
             points_in_lidar=scan.points_in_lidar,
+            images=scan.images,
             vehicle_in_world=state.vehicle_in_world,
             lidar_in_vehicle=self._mount.pose_in_carrier,
             speed=state.speed,

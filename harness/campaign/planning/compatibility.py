@@ -21,6 +21,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.disturbance import Disturbance
 from harness.common.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm
+from harness.types.systems import has_image_reader
 from harness.types.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
 from harness.world.partners import Cooperation
 from harness.world.rig import Rig
@@ -60,6 +61,7 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
     reasons = {}
     # what the system sends decides what can be done to it
     for arm in arms:
+        refuse_without_cameras(settings, arm.system)
         payload = make_least_payload(
             settings["system"][arm.system]["_target_"], f"system.{arm.system}"
         )
@@ -136,6 +138,17 @@ def is_blind_reader(settings: CampaignSettings, system: str) -> bool:
     named = find_class(settings["system"][system]["_target_"], f"system.{system}")
     reads_points = getattr(named, "reads_points", True) or settings["record"]["points"]
     return bool(getattr(named, "reads_messages", True) and not reads_points)
+
+
+def refuse_without_cameras(settings: CampaignSettings, system: str) -> None:
+    """Refuse a system that reads images with a rig without cameras."""
+    named = find_class(settings["system"][system]["_target_"], f"system.{system}")
+    rig: Rig = build_part(settings["rig"], "rig")
+    if has_image_reader(named) and not rig.has_cameras:
+        raise UserError(
+            f"configuration: system.{system} reads images, and the rig has no cameras; choose"
+            " rig=v2xverse_cameras or rig=opv2v"
+        )
 
 
 def refuse_without_sensitivity(

@@ -18,6 +18,12 @@ from harness.carlite.world.navigation import TownNavigation
 
 WORLD_STREAM = 1
 FIRST_ACTOR = 2
+ID_BLOCK = 5040
+"""Ids of an episode begin at `FIRST_ACTOR` and a multiple of this: small numbers divide it.
+
+Pictures choose colours by an id's remainder. So an episode looks the same whatever the server
+played before; ids of two episodes differ, as CARLA's do.
+"""
 DEFAULT_STEP = 0.05
 GRAVITY = 9.81
 FRESH_FRAMES = 100_000
@@ -126,6 +132,7 @@ class ServerWorld:
             dt=dt,
             gravity=self.gravity,
             has_listener=self._audience.has_listener,
+            weather=self.weather,
         )
         header = frames.pack_frame_header(frames.FrameKind.WORLD, self.frame, episode.elapsed)
         flags = snapshot.MAP_CHANGE if self._announce_map else 0
@@ -161,7 +168,14 @@ class ServerWorld:
         self.recording.stop()
         if town is not self.town:
             self.navigation = TownNavigation(town)
+        self._actor_ids = count(find_next_block(next(self._actor_ids)))
         self.episode = WorldEpisode(self.episode.number + 1, town, self._seed, self._actor_ids)
         self.weather = WeatherParameters()
         self.gravity = GRAVITY
         self._announce_map = True
+
+
+def find_next_block(unused: int) -> int:
+    """Return the first id of the next episode, if ids from this one on are unused."""
+    blocks = -(-(unused - FIRST_ACTOR) // ID_BLOCK)
+    return FIRST_ACTOR + blocks * ID_BLOCK
