@@ -89,12 +89,12 @@ def test_congestion_control_spaces_out_the_frames() -> None:
 
 def test_other_stations_delay_and_disturb() -> None:
     """The channel is busy for at most 512 µs of 1 ms with 100 stations."""
-    link = drive(ItsG5Link(stations=100, dcc="none"), 400.0, 300)
-    assert 0.2 < np.mean([one.busy for one in link.carriages]) < 0.55
+    loaded = drive(ItsG5Link(stations=100, dcc="none"), 400.0, 300)
+    assert 0.2 < np.mean([one.busy for one in loaded.carriages]) < 0.55
     alone = drive(ItsG5Link(stations=0), 400.0, 300)
-    queues = [np.mean([one.queue for one in each.carriages]) for each in (link, alone)]
+    queues = [np.mean([one.queue for one in link.carriages]) for link in (loaded, alone)]
     assert queues[0] > 1.5 * queues[1]
-    assert link.carriages == drive(ItsG5Link(stations=100, dcc="none"), 400.0, 300).carriages
+    assert loaded.carriages == drive(ItsG5Link(stations=100, dcc="none"), 400.0, 300).carriages
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 `python -m tools.radio` simulates six settings: NR-V2X, LTE-V2X and ITS-G5, 50 and 150 vehicles per
 kilometre. Every line is a bin of 25 m. The difference is in points of reception; the gap between
 two packets that arrive is a mean; the age is that of the newest packet just before the next one.
-`--draw FILE` writes a figure.
+`--figure FILE` writes a figure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def run_radio_command(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=3.5, help="of simulated time")
     parser.add_argument("--seeds", type=int, default=1, help="repetitions of every setting")
     parser.add_argument("--only", choices=("nr_v2x", "lte_v2x", "itsg5"), help="one radio")
-    parser.add_argument("--draw", type=Path, metavar="FILE", help="figure, SVG or PNG")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="figure, SVG or PNG")
     options = parser.parse_args(arguments)
     if not 1 <= options.seeds <= 100 or not 0.2 <= options.seconds <= 1000:
         parser.error("--seeds must be from 1 to 100, --seconds from 0.2 to 1000")
@@ -41,8 +41,8 @@ def run_radio_command(arguments: list[str] | None = None) -> int:
             curves[radio, density] = measure_ratio(tallies)
             missed += print_setting(f"{radio}, {density} vehicles/km", tallies, reference)
     print(f"\nmore than {AIM:g} points apart: {'; '.join(missed) or 'nowhere'}")
-    if options.draw:
-        draw_curves(curves, options.draw)
+    if options.figure:
+        plot_curves(curves, options.figure)
     return 0
 
 
@@ -72,7 +72,7 @@ def print_setting(
     return missed
 
 
-def draw_curves(curves: dict[tuple[str, int], list[float]], file: Path) -> None:
+def plot_curves(curves: dict[tuple[str, int], list[float]], file: Path) -> None:
     """Draw reception over distance, lines here and points there."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 

@@ -32,7 +32,7 @@ SIZE = 350
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transmission:
-    """A packet that was sent: when, how old it was then, and at whom it arrived."""
+    """A packet that was sent: when, how old it was then, and where it arrived."""
 
     sender: int
     time: float

@@ -149,7 +149,7 @@ class CarrierField:
         remaining = np.ceil((self._events[counting] - self.time) / SLOT - 1e-6).astype(int)
         self._left[counting] = np.minimum(self._left[counting], remaining)
         self._states[starting], self._events[starting] = RECEIVING, math.inf
-        # a stronger preamble is taken instead of one that has only just begun
+        # a stronger preamble is taken instead of one that has only just started
         recent = (self._locked < 0) | (self.time - self._locked_at < PREAMBLE_TIME)
         captured = (self._states == RECEIVING) & recent & decoded
         captured[starting] = True
