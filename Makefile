@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/python -m compileall -qq -j 0 agents analysis crucible harness studies; $(BIN)/python -c \
 	"import carla, hydra, numba, pandas, PIL.Image, pyarrow.parquet, rich.console, scipy.stats, statsmodels.api"
 
-.PHONY: demo setup test test-all test-rest verify lint docs bench chaos planners camera-weights wheel lock clean
+.PHONY: demo setup test test-all test-rest verify lint docs bench estimates chaos planners camera-weights wheel lock clean
 
 demo: $(SETUP)
 	$(BIN)/crucible run executor.workers=2
@@ -58,6 +58,10 @@ docs: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
+
+# Errors of the estimates of the time that is left, in ten commands; a quarter of an hour.
+estimates: $(READY)
+	$(BIN)/python -m tests.benchmarks bench_estimates
 
 chaos: $(READY)
 	$(BIN)/python -m tests.campaign.chaos 300

@@ -24,6 +24,7 @@ from harness.records.surrogates import (
     read_measures_along,
     read_reached_times,
     read_surrogates,
+    round_clock_noise,
 )
 from harness.types.record_names import BANDS, PATTERNS
 from harness.types.vocabulary import CLASSES
@@ -190,7 +191,7 @@ def check_seconds(value: Any) -> float:
     number = check_finite_number(value)
     if not 0 <= number <= LONGEST:
         raise ValueError(f"duration {number} s: must be between 0 and {LONGEST:g} s")
-    return number
+    return round_clock_noise(number)
 
 
 def check_finite_number(value: Any) -> float:

@@ -49,6 +49,7 @@ class RecordedDrive:
     violated: bool
     place: tuple[float, float]  # of the violation; NaN for none
     other: int  # actor that was hit; 0 for none
+    reads_messages: bool = True  # false: partners stand for ground truth alone, and are not shown
 
     @property
     def times(self) -> Floats:
@@ -114,6 +115,7 @@ def read_recorded_drive(campaign: CampaignRecords, key: AttemptKey) -> RecordedD
         violated=row["violated"],
         place=place,
         other=other,
+        reads_messages=bool(row["reads_messages"]),
     )
 
 
@@ -155,7 +157,7 @@ def build_snapshot(drive: RecordedDrive, row: int) -> DriveSnapshot:
         before=drive.end - time,
         state=state,
         boxes=boxes,
-        poses=poses,
+        poses=poses if drive.reads_messages else ego,
         lidar_in_world=lidar,
     )
 

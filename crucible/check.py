@@ -47,6 +47,7 @@ PLUGIN_KINDS = {
         "harness.checks.scene_change",
     ),
     "harness.channel.disturbance.Disturbance": ("a disturbance", "harness.checks.disturbance"),
+    "harness.channel.links.link.Link": ("a link", "harness.checks.link"),
     "harness.world.routes.sources.RouteSource": ("a route source", "harness.checks.route_source"),
     "harness.campaign.exports.export.Export": ("an export", "harness.checks.export"),
     "harness.types.drivers.RouteDriver": ("a driver", "agents.conformance.driver_check"),

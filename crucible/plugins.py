@@ -29,6 +29,7 @@ SHIPPED_GROUPS = {
     "metrics": "a metric",
     "interference": "a condition",
     "driver": "a driver",
+    "link": "a link",
     "routes": "a choice of routes",
     "export": "an export",
     "study": "a study",

@@ -201,6 +201,29 @@ def test_a_bar_of_many_items_counts_them_in_groups() -> None:
     assert str(bar) == ""
 
 
+def test_items_of_an_earlier_run_are_no_measure() -> None:
+    clock = MadeUpClock()
+    bar = BarForecast(20, clock=clock)
+    bar.note_done(5)
+    bar.note_done(10)
+    assert str(bar) == "? left"
+    clock.now += 8
+    bar.note_done(12)
+    clock.now += 4
+    bar.note_done(13)
+    assert seconds_left(bar.forecast) == pytest.approx(7 * 4)
+
+
+def test_blocks_of_two_processes_that_end_together_are_no_sudden_speed() -> None:
+    clock = MadeUpClock()
+    bar = BarForecast(20, clock=clock)
+    clock.now += 200
+    bar.note_done(5)
+    clock.now += 5
+    bar.note_done(10)
+    assert seconds_left(bar.forecast) == pytest.approx(205)
+
+
 def test_a_bar_of_nothing() -> None:
     assert str(BarForecast(0)) == ""
 

@@ -283,7 +283,7 @@ class PlotLine:
     """Values with their intervals, from left to right.
 
     Attributes:
-        label: in the legend.
+        label: in the legend; a line without a label has no entry.
         colour: a name of the palette.
         shape: of the markers.
     """
@@ -316,7 +316,9 @@ def render_line_plot(
     Returns:
         A canvas of the usual width.
     """
-    legend = wrap_legend([LegendEntry(line.label, line.colour, shape=line.shape) for line in lines])
+    legend = wrap_legend(
+        [LegendEntry(line.label, line.colour, shape=line.shape) for line in lines if line.label]
+    )
     top = 24 + 15 * len(legend)
     # both axes below the legend
     across = AxisScale(low=x[0], high=x[1], first=30, last=WIDTH - 8)

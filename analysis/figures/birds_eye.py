@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.canvas import Canvas, Mark, Polyline
+from analysis.drawing.markers import add_marker
 from analysis.drawing.palette import ERROR_COLOURS, is_misled
 from analysis.drive import DriveSnapshot, RecordedDrive, build_snapshot
 from harness.types import ego_body
@@ -89,6 +90,8 @@ SMALLEST = 5.0
 """Sides of a drawing below which boxes are drawn larger than they are."""
 CLOSEST = 4.0
 """Points of a line that are nearer to each other than this say nothing new."""
+PARTNER, BELIEVED = 3.7, 1.8
+"""Radius of a partner's sign, and of the sign at the place where it believes to be."""
 EGO = (ego_body.LENGTH, ego_body.WIDTH)
 """Length and width of the ego's sign, m."""
 LINES = {"route": ("route", 6.0), "lane_left": ("road", 0.8), "lane_right": ("road", 0.8)}
@@ -109,7 +112,7 @@ def render_strip(story: LastSeconds) -> list[Canvas]:
     canvases = []
     for snapshot in story.snapshots:
         canvas = render_snapshot(story.drive, snapshot, story.view, ground)
-        write_view_captions(canvas, snapshot, story.view)
+        write_view_captions(canvas, story.drive, snapshot, story.view)
         canvases.append(canvas)
     return canvases
 
@@ -191,30 +194,31 @@ def select_pieces_in_view(points: Floats) -> Iterator[Floats]:
 
 
 def render_ground_truth_box(canvas: Canvas, box: pd.Series, view: BirdsEyeView) -> None:
-    """Draw a ground-truth box; in its error's colour, or faint if not evaluated."""
+    """Draw a ground-truth box; in its error's colour, or light if not evaluated."""
     corners = project_box_corners(box, view)
     if not is_on_canvas(corners):
         return
     pattern = str(box["pattern"])
     colour = ERROR_COLOURS.get(pattern, "truth")
     title = f"{box['class']} {int(box['actor_id'])}" + (f": {pattern}" if pattern else "")
-    # not evaluated: an outline
+    # not evaluated: light
     if not box["counted"]:
+        points = to_point_tuples(corners)
         canvas.marks.append(
             Polyline(
-                points=to_point_tuples(corners), stroke="quiet", width=0.6, closed=True, title=title
+                points=points, fill="line", stroke="truth", width=0.6, closed=True, title=title
             )
         )
         return
-    # evaluated: filled, with a line to where it heads
-    opacity = (0.85 if is_misled(pattern) else 0.5) if pattern else 0.3
+    # evaluated: strong, with a line to where it heads
+    opacity = 0.5 if pattern and not is_misled(pattern) else 0.85
     canvas.marks.append(
         Polyline(
             points=to_point_tuples(corners), fill=colour, closed=True, opacity=opacity, title=title
         )
     )
     canvas.marks.append(
-        Polyline(points=to_point_tuples(compute_heading_line(box, view)), stroke=colour, width=1.2)
+        Polyline(points=to_point_tuples(compute_heading_line(box, view)), stroke="paper", width=1.2)
     )
 
 
@@ -248,24 +252,22 @@ def render_detection(
 
 
 def render_partner(canvas: Canvas, pose: pd.Series, view: BirdsEyeView) -> None:
-    """Draw a partner's true place and, joined to it, its believed place."""
+    """Draw a partner's true place as a diamond and, joined to it, its believed place as a dot."""
     sides = ("true", "believed")
     # (2, 2) true and believed, pixels
     ends = view.project_places(
         np.array([[pose[f"{side}_x"], pose[f"{side}_y"]] for side in sides]), SIZE
     )
-    for (x, y), full in zip(ends, (True, False), strict=True):
-        sign = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
-        canvas.marks.append(
-            Polyline(
-                points=tuple(sign),
-                stroke="accent",
-                fill="accent" if full else "",
-                closed=True,
-                title=f"{pose['sender']}, {'true place' if full else 'believed place'}",
-            )
-        )
     canvas.add_line(to_point_tuples(ends), "accent")
+    for at, shape, side in zip(to_point_tuples(ends), ("diamond", "circle"), sides, strict=True):
+        add_marker(
+            canvas,
+            at,
+            PARTNER if side == "true" else BELIEVED,
+            colour="accent",
+            shape=shape,
+            title=f"{pose['sender']}, {side} place",
+        )
 
 
 def render_ego_arrow(canvas: Canvas, snapshot: DriveSnapshot, view: BirdsEyeView) -> None:
@@ -311,7 +313,9 @@ def label_patterns(canvas: Canvas, boxes: pd.DataFrame, view: BirdsEyeView) -> N
             taken.append((x, y))
 
 
-def write_view_captions(canvas: Canvas, snapshot: DriveSnapshot, view: BirdsEyeView) -> None:
+def write_view_captions(
+    canvas: Canvas, drive: RecordedDrive, snapshot: DriveSnapshot, view: BirdsEyeView
+) -> None:
     """Draw the time before the end, the ego's speed, its messages and a scale of 10 m."""
     band = ((0.0, 0.0), (SIZE, 0.0), (SIZE, 19.0), (0.0, 19.0))
     for down in (0.0, SIZE - 19):
@@ -320,12 +324,19 @@ def write_view_captions(canvas: Canvas, snapshot: DriveSnapshot, view: BirdsEyeV
     state = snapshot.state
     canvas.add_text((5, 13), f"{snapshot.before:.1f} s before the end", bold=True)
     canvas.add_text((SIZE - 5, 13), f"{3.6 * float(state['speed']):.0f} km/h", anchor="end")
-    canvas.add_text((5, SIZE - 6), describe_messages(state), colour="quiet")
+    canvas.add_text((5, SIZE - 6), describe_messages(drive, state), colour="quiet")
     render_scale_bar(canvas, view)
 
 
-def describe_messages(state: pd.Series) -> str:
-    """Return the messages of a planning step in words."""
+def describe_messages(drive: RecordedDrive, state: pd.Series) -> str:
+    """Return the messages of a planning step in words.
+
+    Args:
+        drive: which drive it is: some systems read no messages.
+        state: row of the planning step.
+    """
+    if not drive.reads_messages:
+        return "without cooperation"
     count, age = int(state["messages"]), float(state["oldest_age"])
     text = f"{count} message{'s' * (count != 1)}"
     text += f", oldest {age:.1f} s" if math.isfinite(age) else ""

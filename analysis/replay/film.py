@@ -85,8 +85,15 @@ class DriveFilm:
     @cached_property
     def legend(self) -> Image.Image:
         """What the signs mean."""
+        return self._render_legend(self.size[0] - 2 * MARGIN)
+
+    def _render_legend(self, width: int) -> Image.Image:
+        """Return the legend in so many pixels; partners are in it if any drive has messages."""
         return render_film_legend(
-            self.size[0] - 2 * MARGIN, any(f.sweeps for f in self.footages), self.dark
+            width,
+            any(footage.sweeps for footage in self.footages),
+            self.dark,
+            with_partners=any(footage.drive.reads_messages for footage in self.footages),
         )
 
     @cached_property
@@ -94,9 +101,7 @@ class DriveFilm:
         """Width and height in pixels, both even as H.264 wants them."""
         across, down = self._grid
         width = across * PANEL_PIXELS + (across - 1) * GAP + 2 * MARGIN
-        legend = render_film_legend(
-            width - 2 * MARGIN, any(f.sweeps for f in self.footages), self.dark
-        )
+        legend = self._render_legend(width - 2 * MARGIN)
         height = down * (HEADER + PANEL_PIXELS) + CURVES + legend.height + 2 * MARGIN
         return width + width % 2, height + height % 2
 
@@ -252,7 +257,7 @@ def write_drive_state(
     brush.text(
         (left, top + 60), speed, get_rgb_colour("ink", dark), load_film_font(24), anchor="lm"
     )
-    messages = describe_messages(state)
+    messages = describe_messages(footage.drive, state)
     brush.text(
         (left + 120, top + 60),
         messages,

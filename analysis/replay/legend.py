@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw, ImageFont
 
+from analysis.drawing.palette import SCENERY_COLOURS
 from analysis.drawing.picture import get_rgb_colour
 
 LINE, SIGN, TEXT, AIR = 28, 30, 16, 22
@@ -17,6 +18,11 @@ NOTE = (
     "Road users are shown where they were at each tick;"
     " boxes and messages hold until the next planning step."
 )
+MOVING_UNIT = (
+    "A roadside unit stands still, and is set up again farther along the road when the ego has"
+    " passed it, or after some seconds: so it seems to move along with the ego."
+)
+"""What a reader of a picture with a roadside unit has to know."""
 Brush = ImageDraw.ImageDraw
 
 
@@ -80,25 +86,75 @@ def render_lidar_sign(brush: Brush, dark: bool) -> None:
         )
 
 
-def list_film_legend_entries(with_points: bool) -> Iterable[FilmLegendEntry]:
-    """Yield the entries in the order in which they are read."""
+def render_ring_sign(brush: Brush, dark: bool) -> None:
+    """Draw the ring round the road user that is hit."""
+    ends = scale_sign_points((6, 6), (22, 22))
+    brush.ellipse([*ends[0], *ends[1]], None, get_rgb_colour("worse", dark), 2 * FINER)
+
+
+def render_cross_sign(brush: Brush, dark: bool) -> None:
+    """Draw the cross at the place of a violation."""
+    ink = get_rgb_colour("worse", dark)
+    for line in (((7, 7), (21, 21)), ((7, 21), (21, 7))):
+        brush.line(scale_sign_points(*line), ink, 3 * FINER)
+
+
+def make_scenery_renderer(kind: str) -> Callable[[Brush, bool], None]:
+    """Return how scenery of a kind is drawn."""
+    fill, edge = SCENERY_COLOURS[kind]
+
+    def render(brush: Brush, dark: bool) -> None:
+        shape = scale_sign_points(*BODY)
+        outline = get_rgb_colour(edge, dark) if edge else None
+        brush.polygon(shape, get_rgb_colour(fill, dark), outline, FINER)
+
+    return render
+
+
+SCENERY_NAMES = {
+    "building": "house",
+    "wall": "wall",
+    "vegetation": "plants",
+    "vehicle": "parked vehicle or object",
+}
+"""Kinds of scenery in the legend."""
+
+
+def list_film_legend_entries(
+    with_points: bool, with_partners: bool = True
+) -> Iterable[FilmLegendEntry]:
+    """Yield the entries in the order in which they are read.
+
+    Args:
+        with_points: LiDAR points are shown.
+        with_partners: partners are shown.
+    """
     yield FilmLegendEntry("ego", render_ego_sign)
-    yield FilmLegendEntry("partner", render_partner_sign)
+    if with_partners:
+        yield FilmLegendEntry("partner (roadside unit or vehicle)", render_partner_sign)
     yield FilmLegendEntry("road user: hit by the ego's LiDAR", make_box_renderer("truth"))
-    yield FilmLegendEntry("by a partner's only", make_box_renderer("", "truth"))
-    yield FilmLegendEntry("by none", make_box_renderer(""))
+    if with_partners:
+        yield FilmLegendEntry("by a partner's only", make_box_renderer("line", "truth"))
+    yield FilmLegendEntry("by none", make_box_renderer("line"))
     yield FilmLegendEntry("missed", make_box_renderer("missed", edge="missed"))
     yield FilmLegendEntry("mislocalised", make_box_renderer("mislocalised", edge="mislocalised"))
     yield FilmLegendEntry("detection", make_box_renderer("", edge="cooperative"))
     yield FilmLegendEntry("additional detection", make_box_renderer("", edge="additional"))
     yield FilmLegendEntry("ego sees it", make_line_renderer("ego_alone"))
-    yield FilmLegendEntry("partner sees it", make_line_renderer("cooperative"))
+    if with_partners:
+        yield FilmLegendEntry("partner sees it", make_line_renderer("cooperative"))
+    yield FilmLegendEntry("road user that is hit", render_ring_sign)
+    yield FilmLegendEntry("place of the violation", render_cross_sign)
+    yield FilmLegendEntry("route", make_line_renderer("route"))
+    for kind, words in SCENERY_NAMES.items():
+        yield FilmLegendEntry(words, make_scenery_renderer(kind))
     if with_points:
-        yield FilmLegendEntry("LiDAR points: ego, partner", render_lidar_sign)
+        words = "LiDAR points: ego, partner" if with_partners else "LiDAR points"
+        yield FilmLegendEntry(words, render_lidar_sign)
 
 
 def render_film_legend(
-    width: int, with_points: bool, dark: bool, *, note: bool = True
+    width: int, with_points: bool, dark: bool, *, note: bool = True, with_partners: bool = True
 ) -> Image.Image:
     """Draw the legend, as wide as it may be and as high as it must be, with the note of films.
 
@@ -107,9 +163,11 @@ def render_film_legend(
         with_points: explain LiDAR points, too.
         dark: background.
         note: add the note of films.
+        with_partners: explain partners, too.
     """
-    rows = list(wrap_legend_entries(width, list_film_legend_entries(with_points)))
-    noted = wrap_film_note(width) if note else []
+    rows = list(wrap_legend_entries(width, list_film_legend_entries(with_points, with_partners)))
+    notes = [NOTE] * note + [MOVING_UNIT] * with_partners
+    noted = [line for text in notes for line in wrap_film_note(text, width)]
     image = Image.new(
         "RGB", (width, LINE * len(rows) + 22 * len(noted)), get_rgb_colour("paper", dark)
     )
@@ -133,10 +191,10 @@ def render_film_legend(
     return image
 
 
-def wrap_film_note(width: int) -> list[str]:
-    """Return the note in lines that fit."""
+def wrap_film_note(text: str, width: int) -> list[str]:
+    """Return a note in lines that fit."""
     lines = [""]
-    for word in NOTE.split():
+    for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
         if load_legend_font().getlength(longer) <= width:
             lines[-1] = longer

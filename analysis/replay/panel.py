@@ -148,7 +148,8 @@ class DriveFootage:
         here = sightings[sightings["frame"] == snapshot.state["frame"]]
         seen: dict[int, set[str]] = defaultdict(set)
         for actor, sender in zip(here["actor_id"], here["sender"].astype(str), strict=True):
-            seen[int(actor)].add(sender)
+            if sender == EGO_NAME or self.drive.reads_messages:
+                seen[int(actor)].add(sender)
         # true boxes with an error, and cooperative detections that count
         sources, patterns = (snapshot.boxes[name].astype(str) for name in ("source", "pattern"))
         wrong = snapshot.boxes[(sources == "truth") & (patterns != "")]
@@ -239,12 +240,12 @@ class TickPainter:
         self.brush.line([*shape, *shape[:2]], ink, width, joint="curve")
 
     def render_road_user(self, box: Floats, seen_by: frozenset[str], error: str) -> None:
-        """Draw a road user: filled if the ego's LiDAR hits it, half if only a partner's does."""
+        """Draw a road user: dark if the ego's LiDAR hits it, half if only a partner's does."""
         ink = get_rgb_colour(ERROR_COLOURS.get(error, "truth"), self.dark)
         left_front, right_front, right_back, left_back = self._project_box(box)
         whole = [left_front, right_front, right_back, left_back]
-        paper = get_rgb_colour("paper", self.dark)
-        self.brush.polygon(whole, ink if EGO_NAME in seen_by else paper)
+        light = get_rgb_colour("line", self.dark)
+        self.brush.polygon(whole, ink if EGO_NAME in seen_by else light)
         if seen_by and EGO_NAME not in seen_by:
             self.brush.polygon([left_front, right_back, left_back], ink)
         self._render_outline(whole, ink, FINER + 1)

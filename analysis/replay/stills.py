@@ -40,7 +40,13 @@ def render_stills(film: DriveFilm) -> Image.Image:
     # panels side by side above a legend
     count = len(SECONDS_BEFORE)
     width = count * PANEL_PIXELS + (count - 1) * GAP + 2 * MARGIN
-    legend = render_film_legend(width - 2 * MARGIN, bool(footage.sweeps), film.dark, note=False)
+    legend = render_film_legend(
+        width - 2 * MARGIN,
+        bool(footage.sweeps),
+        film.dark,
+        note=False,
+        with_partners=drive.reads_messages,
+    )
     height = TITLE + CAPTION + PANEL_PIXELS + legend.height + 3 * MARGIN
     image = Image.new("RGB", (width, height), get_rgb_colour("paper", film.dark))
     brush = ImageDraw.Draw(image)
@@ -57,7 +63,7 @@ def render_stills(film: DriveFilm) -> Image.Image:
         left = MARGIN + number * (PANEL_PIXELS + GAP)
         state = footage.get_step(tick).snapshot.state
         words = f"{before:g} s before the end, {footage.speeds[tick]:.0f} km/h"
-        words += f", {describe_messages(state)}"
+        words += f", {describe_messages(drive, state)}"
         at = left, MARGIN + TITLE + CAPTION / 2
         brush.text(
             at,

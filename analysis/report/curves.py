@@ -41,8 +41,8 @@ TRADE_OFF = (
     " same arm without disturbance. The upright axis reaches as far as the markers. Of more than"
     " six arms, the table has the intervals. At the left edge (0) is what received nothing. Bytes"
     " are those of messages that the system used. The networks shipped here are lite ones: what"
-    " they share is not as large as what the published networks share, so do not compare these volumes"
-    " with published ones."
+    " they share is not as large as what the published networks share, so do not compare these"
+    " volumes with published ones."
 )
 
 

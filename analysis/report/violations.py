@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from analysis.cases import ViolationCase
 from analysis.drawing.canvas import Canvas, Circle, Mark, Polyline
 from analysis.drawing.svg import render_inline_svg
+from analysis.figures.birds_eye import SCENERY
+from analysis.replay.legend import MOVING_UNIT, SCENERY_NAMES
 from analysis.report.gather import ReportContents
 from analysis.report.html import (
     Content,
@@ -20,24 +23,44 @@ from analysis.report.html import (
 )
 from studies.attribution.tables import ViolationAttribution, format_twin_outcome
 
-SIGNS: dict[str, Mark] = {
-    "ego": Polyline(
-        points=((3, 2), (15, 2), (19, 7), (15, 12), (3, 12)), fill="accent", closed=True
+BODY = ((3.0, 3.0), (19.0, 3.0), (19.0, 11.0), (3.0, 11.0))
+"""A box in a sign of the legend."""
+
+
+def make_box_sign(fill: str = "", stroke: str = "", **style: Any) -> tuple[Mark, ...]:
+    """Return the sign of a box."""
+    return (Polyline(points=BODY, fill=fill, stroke=stroke, closed=True, **style),)
+
+
+def make_cross_sign() -> tuple[Mark, ...]:
+    """Return the sign of the place of a violation."""
+    lines = ((7.0, 3.0), (15.0, 11.0)), ((7.0, 11.0), (15.0, 3.0))
+    return tuple(Polyline(points=line, stroke="worse", width=1.8) for line in lines)
+
+
+SIGNS: dict[str, tuple[Mark, ...]] = {
+    "ego": (
+        Polyline(points=((3, 2), (15, 2), (19, 7), (15, 12), (3, 12)), fill="accent", closed=True),
     ),
-    "partner": Polyline(points=((11, 2), (16, 7), (11, 12), (6, 7)), fill="accent", closed=True),
-    "ground truth": Polyline(
-        points=((3, 3), (19, 3), (19, 11), (3, 11)), fill="truth", closed=True
+    "partner, joined to the place where it believes to be": (
+        Polyline(points=((6, 2), (11, 7), (6, 12), (1, 7)), fill="accent", closed=True),
+        Polyline(points=((6, 7), (18, 7)), stroke="accent"),
+        Circle(at=(18, 7), radius=1.8, fill="accent"),
     ),
-    "detected by the ego alone": Polyline(
-        points=((3, 3), (19, 3), (19, 11), (3, 11)), stroke="ego_alone", closed=True, dashed=True
-    ),
-    "detected with messages": Polyline(
-        points=((3, 3), (19, 3), (19, 11), (3, 11)), stroke="cooperative", width=1.6, closed=True
-    ),
-    "missed": Circle(at=(11, 7), radius=5, fill="missed"),
-    "mislocalised": Circle(at=(11, 7), radius=5, fill="mislocalised"),
-    "additional detection": Circle(at=(11, 7), radius=5, fill="additional"),
-    "hit": Circle(at=(11, 7), radius=5, fill="", stroke="worse"),
+    "ground truth": make_box_sign("truth", opacity=0.85),
+    "road user that is not evaluated": make_box_sign("line", "truth", width=0.6),
+    "detected by the ego alone": make_box_sign(stroke="ego_alone", dashed=True),
+    "detected with messages": make_box_sign(stroke="cooperative", width=1.6),
+    "missed": make_box_sign("missed", opacity=0.85),
+    "mislocalised": make_box_sign("mislocalised", opacity=0.85),
+    "additional detection": make_box_sign("additional", opacity=0.85),
+    "road user that is hit": (Circle(at=(11, 7), radius=5, fill="", stroke="worse"),),
+    "place of the violation": make_cross_sign(),
+    "route": (Polyline(points=((2, 7), (20, 7)), stroke="route", width=6.0),),
+    **{
+        words: make_box_sign(SCENERY[kind], "" if kind == "vegetation" else "quiet", width=0.4)
+        for kind, words in SCENERY_NAMES.items()
+    },
 }
 """Symbols of the bird's-eye views."""
 
@@ -56,8 +79,8 @@ def render_violations_section(report: ReportContents) -> Markup:
     text = f"{count}; {len(with_strip)} of them shown, taken from all arms in turn. "
     views = (
         "Bird's-eye views of one piece of road, 4, 2 and 0 s before the end; up is the ego's"
-        " heading in the first. Faint outlines: road users that are not evaluated. Hollow diamond:"
-        " believed pose of a partner. Small road users are enlarged."
+        " heading in the first. Small road users are enlarged. Errors that cooperation introduced"
+        f" have a strong colour, the others a light one. {MOVING_UNIT}"
     )
     rest: Content = ""
     if others:
@@ -85,7 +108,7 @@ def render_sign_legend() -> Markup:
     """Return the legend of the bird's-eye views."""
     items = []
     for name, sign in SIGNS.items():
-        picture = render_inline_svg(Canvas(22, 14, name, [sign]))
+        picture = render_inline_svg(Canvas(22, 14, name, list(sign)))
         items.append(render_tag("li", Markup(picture), name))
     return render_tag("ul", items, class_="legend")
 

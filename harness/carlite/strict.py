@@ -1,5 +1,7 @@
 """`--strict`: calls that the contract has as approximated are logged or refused.
 
+So are cameras that are spawned, other than in a batch, with attributes that change nothing.
+
 A reply has no room for a warning, so the log has it: one line per remote call, at its first use,
 and a last line with the counts when the server ends.
 """
@@ -11,9 +13,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from harness.carlite import log
+from harness.carlite.blueprints.sensors import list_idle_attributes
 from harness.carlite.contract import read_contract
 from harness.carlite.errors import CallError
 from harness.carlite.rpc import RemoteCall
+from harness.carlite.wire import codec
+from harness.carlite.wire.records import ActorDescription
+
+SPAWNING = ("spawn_actor", "spawn_actor_with_parent")
 
 
 def list_approximated_calls() -> dict[str, str]:
@@ -32,14 +39,19 @@ class StrictCalls:
     def __init__(self, refuses: bool) -> None:
         self._refuses = refuses
         self.used: Counter[str] = Counter()
+        self._noted: set[str] = set()
 
     def wrap_calls(self, table: dict[str, RemoteCall]) -> dict[str, RemoteCall]:
         """Return a table of calls in which the approximated ones are watched."""
         notes = list_approximated_calls()
-        return {
+        watched = {
             name: replace(call, run=self._watch_call(call, notes[name])) if name in notes else call
             for name, call in table.items()
         }
+        for name in SPAWNING:
+            if name in watched:
+                watched[name] = replace(watched[name], run=self._watch_cameras(watched[name]))
+        return watched
 
     def write_summary(self) -> None:
         """Log how often every approximated call was made."""
@@ -53,6 +65,21 @@ class StrictCalls:
                 log.write_log_line(f"strict: {note}")
             if self._refuses:
                 raise CallError(f"{call.name}: strict: {note}")
+            return call.run(*arguments)
+
+        return run
+
+    def _watch_cameras(self, call: RemoteCall) -> Callable[..., object]:
+        def run(*arguments: object) -> object:
+            wanted = codec.decode_record(ActorDescription, arguments[2])
+            values = {one.id: one.value for one in wanted.attributes}
+            for name in list_idle_attributes(wanted.id, values):
+                note = f"{wanted.id}: {name} = {values[name]} changes nothing in carlite's pictures"
+                if note not in self._noted:
+                    self._noted.add(note)
+                    log.write_log_line(f"strict: {note}")
+                if self._refuses:
+                    raise CallError(f"{call.name}: strict: {note}")
             return call.run(*arguments)
 
         return run

@@ -18,7 +18,12 @@ from harness.carlite.sensors import KINDS
 from harness.carlite.towns import from_opendrive
 from harness.carlite.towns.model import Town
 from harness.carlite.wire.codec import LEVEL, Rotation
-from harness.carlite.wire.records import ActorDescription, AttributeValue, Transform
+from harness.carlite.wire.records import (
+    ActorDescription,
+    AttributeValue,
+    Transform,
+    WeatherParameters,
+)
 from harness.carlite.world.arrival import FRICTION
 from harness.carlite.world.episode import WorldEpisode
 
@@ -82,9 +87,12 @@ def _run_small_episode(town: Town, first: Sequence[str]) -> None:
 
 def _capture_frames(episode: WorldEpisode, frame: int = 0) -> None:
     """Let all sensors sense."""
+    # rain is drawn by code of its own
+    weather = WeatherParameters(precipitation=50.0 if frame == 1 else 0.0)
     episode.capture_sensor_frames(
-        episode.pack_records(), frame=frame, dt=STEP, gravity=9.81, has_listener=lambda _: True
-    )
+        episode.pack_records(), frame=frame, dt=STEP, gravity=9.81, has_listener=lambda _: True,
+        weather=weather,
+    )  # fmt: skip
 
 
 def _move_actors(episode: WorldEpisode) -> None:

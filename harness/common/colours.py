@@ -20,7 +20,7 @@ COLOURS: dict[str, tuple[str, str]] = {
     "missed": ("#c8372d", "#ff7b6e"),
     "mislocalised": ("#c77700", "#f2b14a"),
     "additional": ("#7b4fb0", "#bf9bf0"),
-    "truth": ("#1b1f24", "#e9e7e2"),
+    "truth": ("#6b6f75", "#b0b5ba"),
     "ego_alone": ("#2f7fb5", "#69b3e4"),
     "cooperative": ("#2b8a57", "#5cc98d"),
     "hue0": ("#1f5f8b", "#7db8e0"),

@@ -23,6 +23,7 @@ COMMAND_PACKAGES = (
     "agents.training.commands",
     "studies.attribution",
     "studies.critical",
+    "studies.decide",
     "studies.interventions",
     "studies.offline_to_violation",
     "studies.outside_results",

@@ -21,6 +21,8 @@ from harness.common.remaining_time import Clock, WorkForecast, WorkPiece
 T = TypeVar("T")
 MOST_PIECES = 400
 """Pieces that an estimate counts; where there are more items, a piece is several of them."""
+RESUMING = 0.5
+"""Seconds in which items that are done say nothing of others: most were done before."""
 NARROWEST_BAR, WIDEST_BAR = 8, 40
 BESIDES = 58
 """Columns of all that is not the bar."""
@@ -36,8 +38,14 @@ class BarForecast:
     """
 
     def __init__(self, total: int, *, done: int = 0, clock: Clock = time.monotonic) -> None:
-        self.total, self.done = total, done
-        self._first = done
+        self.total, self._clock = total, clock
+        self._began = clock()
+        self._begin_at(done)
+
+    def _begin_at(self, done: int) -> None:
+        """Forget what was done, and expect the rest."""
+        total, clock = self.total, self._clock
+        self.done = self._first = done
         left = max(total - done, 0)
         self._size = max(left // MOST_PIECES, 1)
         whole, rest = divmod(left, self._size)
@@ -51,6 +59,10 @@ class BarForecast:
     def note_done(self, done: int) -> None:
         """So many items are done now."""
         done = min(max(done, self.done), self.total)
+        # a command that is resumed takes what is there without computing it
+        if self._clock() - self._began < RESUMING:
+            self._begin_at(done)
+            return
         before, now = (
             (at - self._first) // self._size + (at == self.total and self._rest > 0)
             for at in (self.done, done)

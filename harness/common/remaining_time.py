@@ -138,20 +138,27 @@ class WorkForecast:
         if again:
             self.waiting.appendleft(ended.piece)
         else:
-            self._note_finished(ended, ended.piece, self._clock() - ended.since)
+            seconds = self._clock() - ended.since
+            self._finished.append(
+                FinishedPiece(piece=ended.piece, seconds=seconds, starting=ended.starting)
+            )
 
     def end_several_pieces(self, lane: int, count: int) -> None:
-        """A lane's piece and the next ones have ended together: each took its part of the time."""
+        """A lane's piece and the next ones have ended together: each took its part of the time.
+
+        Several processes may stand behind them, so that the next ones may come at once: none of
+        these says by itself what one takes.
+        """
         began = self._running[lane]
         seconds = (self._clock() - began.since) / count
         for number in range(count):
             if number:
                 self.begin_piece(lane)
             ended = self._running.pop(lane)
-            self._note_finished(began, ended.piece, seconds)
-
-    def _note_finished(self, began: RunningPiece, piece: WorkPiece, seconds: float) -> None:
-        self._finished.append(FinishedPiece(piece=piece, seconds=seconds, starting=began.starting))
+            starting = began.starting and count == 1
+            self._finished.append(
+                FinishedPiece(piece=ended.piece, seconds=seconds, starting=starting)
+            )
 
     def close_lane(self, lane: int) -> None:
         """A lane gets no more work; its piece, if it has one, waits again."""

@@ -3,7 +3,7 @@
 An arm is a set of named factors with a value each. Three belong to every arm: the system, who
 cooperates, and the condition of the channel. Others may join them. `none` is the value of a factor
 that is not there: an arm with `intervention` at `none` is the arm that names no intervention. For
-the driver that value is `default`, for the link `ideal`.
+the driver that value is `default`, for the link `ideal`, for the brakes `default`.
 
 One name identifies an arm. It is the arm's folder, the front of its attempts' keys, and reads back:
 
@@ -35,7 +35,15 @@ LINK: Literal["link"] = "link"
 """The factor of the radio link."""
 IDEAL_LINK = "ideal"
 """The link that no arm names: nothing is late or lost on it."""
-ABSENT_VALUES: Mapping[str, str] = {DRIVER: DEFAULT_DRIVER, LINK: IDEAL_LINK}
+BRAKES: Literal["brakes"] = "brakes"
+"""The factor of the ego's brakes."""
+DEFAULT_BRAKES = "default"
+"""The brakes that no arm names: those of the simulator."""
+ABSENT_VALUES: Mapping[str, str] = {
+    BRAKES: DEFAULT_BRAKES,
+    DRIVER: DEFAULT_DRIVER,
+    LINK: IDEAL_LINK,
+}
 """The values of factors that are not there, where it is not `none`."""
 FACTOR = re.compile(r"[a-z][a-z0-9_]{0,39}")
 SHOWN_APART = " / "

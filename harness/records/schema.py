@@ -143,6 +143,7 @@ LINKS = _build_record_schema(
     _make_column("distance", pa.float64(), "m", "between the antennas"),
     _make_column("sight", _NAME, "", "LOS, NLOSv, NLOS or unknown"),
     _make_column("power", pa.float64(), "dBm", "at the receiver; NaN: not modelled"),
+    _make_column("busy", pa.float64(), "", "channel busy ratio at the sender; NaN: not modelled"),
     _make_column("outcome", _NAME, "", "arrived or lost, on the link alone"),
     _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
 )

@@ -23,7 +23,7 @@ from harness.viewing.step import ShownBoxes, ShownStep
 
 Hues: TypeAlias = NDArray[np.uint32]
 WORLD = Pose(0.0, 0.0)
-BOX_COLOURS = {"truth": "hue7", "ego_alone": "ego_alone", "cooperative": "cooperative"}
+BOX_COLOURS = {"truth": "truth", "ego_alone": "ego_alone", "cooperative": "cooperative"}
 """Colours of boxes that show no error, by source."""
 LINES = {
     "route": ("hue6", 0.25),

@@ -23,7 +23,7 @@ from harness.records.critical import (
 )
 from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
-from studies.critical.figures import LIGHT, RING, render_reveal_figure
+from studies.critical.figures import LIGHT, RADIUS_FREE, render_reveal_figure
 from studies.critical.printing import show_critical
 from studies.critical.strata import ALL, format_mean_names, parse_strata
 from studies.critical.study import CriticalStudy, build_critical_study
@@ -260,8 +260,8 @@ def test_the_figure_shows_where_a_drive_is_free_again(study: CriticalStudy) -> N
     title = "late, 1-s1: no violation again, 0.8 to 0.8"
     marks = [mark for mark in canvas.marks if getattr(mark, "title", "").startswith(title)]
     (line,) = (mark for mark in marks if isinstance(mark, Polyline))
-    (ring,) = (mark for mark in marks if isinstance(mark, Circle))
-    assert (line.opacity, ring.radius) == (LIGHT, RING)
+    (dot,) = (mark for mark in marks if isinstance(mark, Circle))
+    assert (line.opacity, dot.radius) == (LIGHT, RADIUS_FREE)
     again = [mark for mark in canvas.marks if "again" in getattr(mark, "title", "")]
     assert len(again) == 2
 

@@ -149,9 +149,9 @@ def test_road_users_are_where_they_were_and_filled_by_who_sees_them(drive: Repla
     ground = render_film_ground(read.map, read.scenery, camera, dark=False)
     image = render_drive_panel(footage, ground, camera=camera, tick=0, dark=False)
     tracks = read.tracks[read.tracks["frame"] == 0].set_index("actor_id")
-    scale, ink, paper = PANEL_PIXELS / 2 / HALF, COLOURS["truth"][0], COLOURS["paper"][0]
+    scale, dark, light = PANEL_PIXELS / 2 / HALF, COLOURS["truth"][0], COLOURS["line"][0]
     shown = 0
-    for actor, (back, front) in {1: (ink, ink), 2: (ink, paper), 3: (paper, paper)}.items():
+    for actor, (back, front) in {1: (dark, dark), 2: (dark, light), 3: (light, light)}.items():
         if actor not in tracks.index:
             continue
         places = tracks.loc[[0, actor], ["x", "y"]].to_numpy(np.float64) / 1e3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from PIL import Image
 from analysis.__main__ import main
 from analysis.cases import ViolationCase, list_violation_cases, select_shown_cases
 from analysis.collection import CampaignCollection, collect_campaigns
-from analysis.drawing.canvas import Canvas, Polyline
+from analysis.drawing.canvas import Canvas, Polyline, TextLabel
 from analysis.drawing.palette import COLOURS
 from analysis.drive import RecordedDrive, build_snapshot, read_recorded_drive
 from analysis.figures.birds_eye import (
@@ -23,6 +24,8 @@ from analysis.figures.birds_eye import (
     project_box_corners,
     render_strip,
 )
+from analysis.replay.legend import list_film_legend_entries
+from analysis.report.violations import SIGNS
 from tests.analysis.little import Drive as Made
 from tests.analysis.little import write_little
 from tests.keys import key_of
@@ -113,7 +116,11 @@ def test_a_strip_shows_who_is_there_and_who_is_seen(collection: CampaignCollecti
         part = shapes(canvas)
         assert [item for item in part if item.title == "ego"]
         assert [item for item in part if item.stroke == "route"]
-        assert len([item for item in part if item.title.startswith("roadside-1")]) == 2
+        titles = [mark.title for mark in canvas.marks if not isinstance(mark, TextLabel)]
+        assert sorted(title for title in titles if title.startswith("roadside-1")) == [
+            "roadside-1, believed place",
+            "roadside-1, true place",
+        ]
         seen = snapshot.boxes[snapshot.boxes["counted"]]
         inside = (
             np.abs(
@@ -199,3 +206,33 @@ def test_only_the_actor_that_the_ego_hit_is_ringed(tmp_path: Path, kind: str, ri
     marks = [shape for canvas in render_strip(story) for shape in shapes(canvas)]
     assert sum(item.stroke == "worse" and len(item.points) > 2 for item in marks) == rings
     assert sum(item.stroke == "worse" and len(item.points) == 2 for item in marks) == 6
+
+
+def test_a_drive_without_messages_is_shown_without_partners(
+    collection: CampaignCollection,
+) -> None:
+    """The unit stands there for ground truth; the picture and its caption leave it out."""
+    case = next(
+        item for item in list_violation_cases(collection) if item.key.arm.condition == "latency"
+    )
+    read = drive_in(case)
+    alone = replace(read, reads_messages=False)
+    for drive, there in ((read, True), (alone, False)):
+        story = collect_last_seconds(drive)
+        snapshot, canvas = story.snapshots[-1], render_strip(story)[-1]
+        assert ("roadside-1" in set(snapshot.poses["sender"].astype(str))) == there
+        texts = [mark.text for mark in canvas.marks if isinstance(mark, TextLabel)]
+        assert ("without cooperation" in texts) != there
+        titles = [getattr(mark, "title", "") for mark in canvas.marks]
+        assert any(title.startswith("roadside-1") for title in titles) == there
+
+
+def test_the_legends_have_what_pictures_show() -> None:
+    """Scenery, crosses and rings are named in the page's legend and in the legend of films."""
+    words = {entry.words for entry in list_film_legend_entries(with_points=False)}
+    for legend in (words, set(SIGNS)):
+        assert {"house", "plants", "parked vehicle or object", "place of the violation"} <= legend
+        assert {"road user that is hit", "route"} <= legend
+    alone = {entry.words for entry in list_film_legend_entries(False, with_partners=False)}
+    assert not {name for name in alone if "partner" in name}
+    assert {mark.fill for mark in SIGNS["ground truth"] if isinstance(mark, Polyline)} == {"truth"}

@@ -69,7 +69,7 @@ def shown(ego_id: int = 100) -> StepData:
         speed=3.0,
         lights=(),
     )
-    shared = SharedStep(observation=observation, messages=(), believed={})
+    shared = SharedStep(observation=observation, messages=(), believed={}, captured=())
     decided = DecidedStep(sensed=sensed, shared=shared, answer=step, evaluated=evaluated)
     return make_step_data(decided, start=10.0, first_id=ego_id)
 

@@ -84,13 +84,14 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drive(folder: Path) -> Path:
-    """Drive one route on the ideal link, on two traces and by CARLA's model; resume the last."""
+    """Drive one route on the ideal link, two traces and two radios; resume the last."""
     routes = write_route(folder, "step")
     common = ("system=ideal_late", "interference=none", "routes.hazards=null")
     chosen = {
         "plain": ("link=ideal",),
         "punctual": ("link=trace", f"link.trace.file={folder / 'punctual.csv'}"),
-        "half": ("link=[carla,trace]", f"link.trace.file={folder / 'half.csv'}"),
+        "silent": ("link=nr_v2x", "link.nr_v2x.with_delay=false", "link.nr_v2x.with_loss=false"),
+        "half": ("link=[carla,nr_v2x,trace]", f"link.trace.file={folder / 'half.csv'}"),
     }
     (folder / "punctual.csv").write_text(PUNCTUAL)
     (folder / "half.csv").write_text(HALF)
@@ -113,8 +114,11 @@ def result_without_arm(place: Path) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-def test_a_link_that_neither_delays_nor_loses_is_the_ideal_one_byte_for_byte(driven: Path) -> None:
-    (plain,), (punctual,) = (places_of(driven / name).values() for name in ("plain", "punctual"))
+@pytest.mark.parametrize("name", ["punctual", "silent"])
+def test_a_link_that_neither_delays_nor_loses_is_the_ideal_one_byte_for_byte(
+    driven: Path, name: str
+) -> None:
+    (plain,), (punctual,) = (places_of(driven / link).values() for link in ("plain", name))
     for table in TABLES:
         file = f"{table}.parquet"
         assert (plain / file).read_bytes() == (punctual / file).read_bytes(), file
@@ -136,6 +140,9 @@ def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> 
             assert row["bytes"] == message["bytes"]
             assert row["sight"] in ("LOS", "NLOSv", "NLOS")
             assert 0 < row["distance"] < 500
+            if link == "nr_v2x":
+                assert row["airtime"] == row["fragments"] * 1e-3
+                assert 0 < row["busy"] < 1
             if link == "trace" and row["outcome"] == "arrived":
                 assert row["arrival"] - message["capture_time"] == pytest.approx(0.3)
                 assert message["delay"] == 0.3
@@ -146,6 +153,6 @@ def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> 
 @pytest.mark.thorough
 def test_a_folder_with_links_resumes_without_a_second_drive(driven: Path) -> None:
     links = [line["arm"]["link"] for line in ledger(driven / "half")]
-    assert sorted(links) == ["carla", "trace"]
-    assert len(CampaignRecords(driven / "half").find_attempts()) == 2
+    assert sorted(links) == ["carla", "nr_v2x", "trace"]
+    assert len(CampaignRecords(driven / "half").find_attempts()) == 3
     assert not list((driven / "half" / "episodes").rglob("try2"))

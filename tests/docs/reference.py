@@ -64,6 +64,11 @@ GROUP_NOTES = {
         "Radio between partners and ego; one or several ([radio](../explanation/radio.md)); without"
         " a name in records where it is `ideal`."
     ),
+    "brakes": (
+        "Brakes and tyres of the ego; one or several"
+        " ([dynamics](../explanation/dynamics.md#how-hard-the-ego-brakes)); without a name in"
+        " records where they are `default`."
+    ),
     "traffic": "Background traffic ([world](../explanation/world.md#traffic)).",
     "rig": "LiDARs and cameras of vehicles and roadside units.",
     "metrics": "Further numbers; none, one or several ([your own](../how-to/own-metric.md)).",

@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.records.surrogates import read_reached_times, read_surrogates
+from harness.records.surrogates import (
+    read_measure,
+    read_reached_times,
+    read_surrogates,
+    round_clock_noise,
+)
 from harness.types.record_names import SURROGATES
 
 
@@ -60,3 +65,11 @@ def test_times_reached_increase() -> None:
         whole["crucible"]["surrogates"]["reached"] = times
         with pytest.raises(ValueError, match="not finite, or do not increase"):
             read_reached_times(whole)
+
+
+def test_counted_ticks_and_a_read_clock_give_the_same_tenth() -> None:
+    counted, read = 7.550000000000001, 7.549999999999982
+    assert f"{counted:.1f}" != f"{read:.1f}"
+    assert f"{round_clock_noise(counted):.1f}" == f"{round_clock_noise(read):.1f}"
+    measure = {"value": counted, "unit": "s"}
+    assert read_measure(measure, "time_to_goal") == round_clock_noise(read) == 7.55

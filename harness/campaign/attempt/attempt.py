@@ -24,6 +24,7 @@ from harness.campaign.attempt.setting_up import (
     get_message_window,
     open_attempt_context,
     set_up_attempt,
+    set_up_brakes,
     set_up_changes,
     set_up_channel,
     set_up_driver,
@@ -83,6 +84,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             changes=changes,
             cooperation=cooperation,
             intervening=build_arm_intervention(settings, task.key.arm, context.seed),
+            brakes=set_up_brakes(settings, task.key.arm),
             view=view,
         ) as actors:
             recorder = drive_until_over(

@@ -306,6 +306,7 @@ def build_link_columns(
             "distance": carriage.distance,
             "sight": carriage.sight,
             "power": carriage.power,
+            "busy": carriage.busy,
             "outcome": carriage.outcome,
             "arrival": carriage.arrival - start,
         }

@@ -15,6 +15,7 @@ from harness.campaign.attempt.perception import PerceptionLoop, has_surface_read
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.settings.brakes import build_arm_brakes
 from harness.campaign.settings.conditions import (
     build_condition_changes,
     build_condition_disturbances,
@@ -35,6 +36,7 @@ from harness.types.drivers import is_drivable_system
 from harness.types.systems import PrivilegedSystem, System, has_image_reader
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
+from harness.world.brakes import TyreGrip
 from harness.world.changes.applied import AppliedChanges
 from harness.world.ego import EgoVehicle
 from harness.world.hazards.catalogue import build_hazard
@@ -116,6 +118,18 @@ def set_up_link(settings: CampaignSettings, arm: Arm) -> Link | None:
         raise AttemptError("agent_setup", str(problem)) from None
 
 
+def set_up_brakes(settings: CampaignSettings, arm: Arm) -> TyreGrip | None:
+    """Return the brakes of an arm; None for those of the simulator.
+
+    Raises:
+        AttemptError: class `agent_setup`: the brakes cannot be made.
+    """
+    try:
+        return build_arm_brakes(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
 def get_message_window(system: System | PrivilegedSystem, settings: CampaignSettings) -> Window:
     """Return the range in which a system uses messages; by default the reach of the LiDARs."""
     window: Window | None = getattr(system, "window", None)
@@ -167,6 +181,7 @@ def set_up_attempt(
     changes: AppliedChanges,
     cooperation: Cooperation,
     intervening: InterveningSystem | None,
+    brakes: TyreGrip | None,
     view: LiveView,
 ) -> Iterator[AttemptActors]:
     """Spawn all actors of an attempt, and destroy them at the end."""
@@ -179,6 +194,8 @@ def set_up_attempt(
     with ExitStack() as stack:
         ego = EgoVehicle(context)
         stack.callback(ego.destroy_ego)
+        if brakes is not None:
+            brakes.fit_to_vehicle(ego.actor)
         # hazards before traffic, which leaves their places free
         specs = changes.change_hazards(assignment.runnable)
         every = [place_hazard(spec, context, stack) for spec in specs]

@@ -17,7 +17,7 @@ from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage, find_arm_fault
 from harness.records.metrics import parse_result_metrics
 from harness.records.reading import CampaignRecords
-from harness.records.surrogates import read_surrogates
+from harness.records.surrogates import read_surrogates, round_clock_noise
 from harness.types.record_names import PATTERNS
 
 COUNTED = (*PATTERNS, "truth_all")
@@ -105,7 +105,7 @@ def select_result_numbers(result: Mapping[str, Any]) -> dict[str, float]:
         "penalty": ours["penalty"],
         "collided": ours["collided"],
         "violated": ours["violation"] is not None,
-        "duration": result["meta"]["duration_game"],
+        "duration": round_clock_noise(result["meta"]["duration_game"]),
         **{f"{name}_total": total[name] for name in COUNTED},
         "ap": precision["cooperative"]["eleven_point"],
         "ap_ego_alone": precision["ego_alone"]["eleven_point"],

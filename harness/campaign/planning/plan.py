@@ -20,8 +20,10 @@ from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.folder.inputs import get_protocol_path
 from harness.campaign.folder.summary import read_attempt_summary
 from harness.campaign.planning.compatibility import find_unfit_arms
+from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
+from harness.campaign.settings.brakes import with_brakes
 from harness.campaign.settings.conditions import build_condition_parts
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
@@ -66,8 +68,8 @@ SEEDS = 2**31
 LOCAL = "harness.campaign.running.executors.local.LocalExecutor"
 """The executor whose workers share the cores of this machine."""
 RAY = "harness.campaign.running.executors.ray.RayExecutor"
-OPENING = {RAY: 9.0}
-"""Seconds in which an executor starts, and its workers import the harness: Ray on two cores."""
+OPENING = {RAY: 15.0}
+"""Seconds in which an executor starts, and its workers import the harness: two on two cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,7 @@ class CampaignPlan:
     truth: str = ""  # what counts as ground truth, where cooperations are compared
     size_zero: tuple[str, ...] = ()  # conditions that are driven as `none`
     same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
+    carried: tuple[str, ...] = ()  # what radios make of messages of usual sizes
     origin: str = ""  # where routes and hazards come from, if that needs a line
 
     @property
@@ -145,6 +148,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         truth=describe_ground_truth(settings) if len(settings["cooperation"]) > 1 else "",
         size_zero=conditions.size_zero,
         same=conditions.same,
+        carried=list_link_notes(settings),
         origin=describe_route_origin(settings),
     )
 
@@ -210,7 +214,8 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
         for cooperation, condition in list_system_conditions(settings, system, cooperations)
     ]
     refuse_uncommon_truth(settings, arms)
-    arms = with_interventions(settings, with_drivers(settings, with_links(settings, arms)))
+    arms = with_brakes(settings, with_links(settings, arms))
+    arms = with_interventions(settings, with_drivers(settings, arms))
     reasons = {
         **find_arms_without_intervention(settings, arms),
         **find_arms_without_driver(settings, arms),
@@ -230,6 +235,7 @@ def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     count *= 1 + len(settings.get("intervention", {}))
     count *= 1 + len(settings.get("driver", {}))
     count *= 1 + len(settings.get("link", {}))
+    count *= 1 + len(settings.get("brakes", {}))
     if count > MOST_ARMS:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
 

@@ -218,6 +218,7 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "intervention": settings.get("intervention", {}),
         "driver": settings.get("driver", {}),
         "link": settings.get("link", {}),
+        "brakes": settings.get("brakes", {}),
     }
     for group, named in groups.items():
         for mistake in find_type_mistakes(named, dict[str, Any], group):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 from harness.campaign.exports.exporting import build_exports
+from harness.campaign.settings.brakes import build_all_brakes
 from harness.campaign.settings.conditions import build_condition_part
 from harness.campaign.settings.config import INPUTS, INTERVENTION, build_part, find_class
 from harness.campaign.settings.declared import CampaignSettings
@@ -20,7 +21,7 @@ from harness.channel.disturbance import Disturbance
 from harness.common.errors import UserError
 from harness.common.field_notes import read_class_comments
 from harness.common.suggestions import describe_unknown_name
-from harness.records.arms import DRIVER, LINK
+from harness.records.arms import BRAKES, DRIVER, LINK
 from harness.world.partners import Cooperation
 from harness.world.session import LONGEST_TICK
 from harness.world.traffic import Traffic
@@ -45,7 +46,7 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
     """Check every setting, as far as that is possible without running."""
     # types and ranges of single settings
     given = {name: value for name, value in settings.items() if name != INPUTS}
-    chosen: dict[str, Any] = {INTERVENTION: {}, DRIVER: {}, LINK: {}, **given}
+    chosen: dict[str, Any] = {INTERVENTION: {}, DRIVER: {}, LINK: {}, BRAKES: {}, **given}
     for mistake in find_type_mistakes(chosen, CampaignSettings, ""):
         raise UserError(f"configuration: {mistake}")
     for name in POSITIVE:
@@ -60,6 +61,7 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
     build_interventions(settings)
     build_drivers(settings)
     build_links(settings)
+    build_all_brakes(settings)
     build_exports(settings["export"])
     # what must fit another part
     for name, part in settings["cooperation"].items():

@@ -54,6 +54,7 @@ def show_plan(
     # what was left out, and what it takes
     for name, text in (
         *list_plan_notes(plan),
+        *(("radio", line) for line in plan.carried),
         *list_estimate_notes(estimate_campaign(plan, folder, paces), plan),
     ):
         show_note(name, text)

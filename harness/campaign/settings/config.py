@@ -26,7 +26,7 @@ from harness.common.plugins import (
     list_installed_prefixes,
     list_plugin_packages,
 )
-from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK
+from harness.records.arms import BRAKES, DEFAULT_BRAKES, DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK
 from harness.types.record_names import IRRELEVANT_SETTINGS
 
 T = TypeVar("T")
@@ -49,6 +49,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "intervention": "harness.evaluation.interventions.",
     "driver": "agents.driving.",
     "link": "harness.channel.links.",
+    "brakes": "harness.world.brakes.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
 }
@@ -82,6 +83,9 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     # the same for the ideal link
     if whole.get(LINK, True) in ({}, {IDEAL_LINK: None}):
         del whole[LINK]
+    # and for the simulator's brakes
+    if whole.get(BRAKES, True) in ({}, {DEFAULT_BRAKES: None}):
+        del whole[BRAKES]
     return cast("CampaignSettings", whole)
 
 

@@ -15,6 +15,7 @@ from harness.evaluation.scoring import Coefficients
 from harness.evaluation.windows import WindowRules
 from harness.types.drivers import RouteDriver
 from harness.types.systems import PrivilegedSystem, System
+from harness.world.brakes import TyreGrip
 from harness.world.changes.change import SceneChange
 from harness.world.partners import Cooperation, RoadsidePlacement
 from harness.world.rig import Rig
@@ -64,7 +65,8 @@ class CampaignSettings(TypedDict):
     """A campaign's settings, resolved and checked; units stand behind the fields.
 
     `intervention` is absent where none is named, `driver` where only the default driver is, and
-    `link` where only the ideal link is, as in folders from before there were any.
+    `link` where only the ideal link is, `brakes` where only the simulator's are, as in folders from
+    before there were any.
     """
 
     simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
@@ -101,6 +103,7 @@ class CampaignSettings(TypedDict):
     intervention: dict[str, PartSettings[Intervention]]  # changes of errors; none, one or several
     driver: dict[str, PartSettings[RouteDriver] | None]  # who drives by the boxes; one or several
     link: dict[str, PartSettings[Link] | None]  # radio between partners and ego; one or several
+    brakes: dict[str, PartSettings[TyreGrip] | None]  # of the ego; one or several
     metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
     export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several
     executor: PartSettings[Any]  # where attempts run

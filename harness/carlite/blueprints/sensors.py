@@ -6,6 +6,7 @@ The list has what can be spawned. CARLA's `sensor.other.rss`, `sensor.other.v2x`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from harness.carlite.actors import ActorKind
@@ -65,6 +66,16 @@ _FILM: Defaults = {
     "tint": 0.0,
     "chromatic_aberration_intensity": 0.0,
     "chromatic_aberration_offset": 0.0,
+}
+_WORKING = (
+    "exposure_mode", "exposure_compensation", "shutter_speed", "iso", "fstop", "gamma",
+    "enable_postprocess_effects",
+)  # fmt: skip
+"""Attributes of films that change a picture; those of lenses and the other ones of films do not."""
+_IDLE = {
+    name: value
+    for name, value in {**_IMAGE, **_FILM}.items()
+    if name.startswith("lens_") or (name in _FILM and name not in _WORKING)
 }
 _EVENTS: Defaults = {
     "positive_threshold": 0.3,
@@ -138,6 +149,24 @@ _TRIGGER: Defaults = {"friction": 3.5, "extent_x": 1.0, "extent_y": 1.0, "extent
 def list_sensor_blueprints() -> list[ActorBlueprint]:
     """Return the sensor blueprints."""
     return [_make_sensor_blueprint(name, defaults) for name, defaults in _SENSORS.items()]
+
+
+def list_idle_attributes(type_id: str, attributes: Mapping[str, str]) -> list[str]:
+    """Return the attributes of a camera that a client has set and that change nothing here."""
+    if not type_id.startswith("sensor.camera."):
+        return []
+    return [
+        name
+        for name, default in _IDLE.items()
+        if name in attributes and not _is_default(attributes[name], default)
+    ]
+
+
+def _is_default(text: str, default: object) -> bool:
+    try:
+        return float(text) == float(str(default))
+    except ValueError:
+        return text.lower() == str(default).lower()
 
 
 def list_helper_blueprints() -> list[ActorBlueprint]:

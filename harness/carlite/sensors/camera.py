@@ -1,7 +1,4 @@
-"""`sensor.camera.*`: depth, semantic and instance segmentation, and a plainly shaded picture.
-
-Attributes of lenses and films are accepted and change nothing.
-"""
+"""`sensor.camera.*`: depth, semantic and instance segmentation, and the picture in colour."""
 
 from __future__ import annotations
 
@@ -13,15 +10,19 @@ from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.fan import RayFan
+from harness.carlite.sensors.film import FilmSettings
+from harness.carlite.sensors.finish import render_rain, smooth_edges
 from harness.carlite.sensors.lamps import compute_lamp_codes
 from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
-from harness.carlite.sensors.painting import make_paint_buffers, paint_picture
+from harness.carlite.sensors.materials import list_face_materials
+from harness.carlite.sensors.noise_table import make_grain_table
+from harness.carlite.sensors.paint_buffers import make_paint_buffers
+from harness.carlite.sensors.painting import PaintedScene, paint_picture
 from harness.carlite.sensors.picture import FAR, CameraPicture, PinholeCamera
 from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import GROUND, NOTHING
 from harness.carlite.sensors.relief import GroundRelief, find_relief_label
 from harness.carlite.sensors.scene import SensorScene
-from harness.carlite.sensors.shading import compute_face_colours
 
 SCENERY_ID = 0x8000
 SKY, ROAD = int(SemanticLabel.SKY), int(SemanticLabel.ROAD)
@@ -70,10 +71,12 @@ class InstanceCamera:
 
 
 class ColourCamera:
-    """`camera.rgb`: sunlight from one side, a blue sky, haze in the distance."""
+    """`camera.rgb`: the scene in the light of its weather."""
 
     def __init__(self, attributes: Mapping[str, str], seed: int, sensor_id: int) -> None:
         self._pinhole = PinholeCamera(attributes)
+        self._sensor_id = sensor_id
+        self._film = FilmSettings(attributes)
         self._buffers = make_paint_buffers(self._pinhole.height)
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
@@ -84,22 +87,34 @@ class ColourCamera:
     def make_image(self, scene: SensorScene, pose: SensorPose, frame: int) -> tuple[bytes, Bytes]:
         """Return the image's header, and the image: (rows, columns, 4), blue first."""
         picture = self._pinhole.render_picture(scene, pose, frame)
-        colours = compute_face_colours(
-            picture.normals, picture.labels, things=picture.things,
-            actors=scene.things.actor[picture.things], rotation=picture.rotation,
-        )  # fmt: skip
+        light = scene.find_light()
         shown, facing = scene.list_lamp_codes()
         lamps = compute_lamp_codes(
             picture.normals, picture.labels, picture.things,
             rotation=picture.rotation, shown=shown, facing=facing,
         )  # fmt: skip
+        painted = PaintedScene(
+            faces=list_face_materials(
+                picture.normals, picture.labels, picture.things, scene.things,
+                rotation=picture.rotation, key=light.daylight.key,
+            ),
+            labels=picture.labels, lamps=lamps, owners=picture.things, placed=scene.things,
+            ground=scene.ground_look, markings=scene.markings, light=light.daylight,
+            shadows=light.shadows, lamp_light=light.lamps, noise=make_grain_table(),
+            tones=self._film.tones,
+            exposure=self._film.compute_exposure(light.daylight.exposure),
+        )  # fmt: skip
         # (rows, columns) of pixels: in memory the bytes are blue, green, red, alpha
         image = np.empty((self._pinhole.height, self._pinhole.width), np.uint32)
         paint_picture(
-            picture.fan, picture.nearness, picture.source, colours, picture.labels, lamps,
-            picture.things, scene.things, scene.relief, scene.markings,
+            picture.fan, picture.nearness, picture.source, painted,
             picture.rotation, picture.origin, self._buffers, image,
         )  # fmt: skip
+        smooth_edges(picture.source, image)
+        rain = scene.weather.precipitation / 100
+        if rain > 0:
+            level = int(self._film.tones[-1]) * 7 // 10
+            render_rain(image, rain, frame, self._sensor_id, level * 0x010101)
         return self._pinhole.header, image.view(np.uint8).reshape(*image.shape, 4)
 
 

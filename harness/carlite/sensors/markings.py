@@ -31,6 +31,7 @@ class GroundMarkings(NamedTuple):
         listed: (entries,) rows of `strips`.
         strips: (strips, 7) begin x, y, height, unit vector along, length, half width.
         colours: (strips, 3) red, green, blue.
+        light: (strips, 3) the same, linear.
     """
 
     x: float
@@ -41,6 +42,7 @@ class GroundMarkings(NamedTuple):
     listed: Int32s
     strips: Floats
     colours: Floats
+    light: Floats
 
 
 StripsBuilder: TypeAlias = Callable[[str, tuple[TownSignal, ...]], tuple[Floats, Floats]]
@@ -64,7 +66,7 @@ def index_markings(strips: Floats, colours: Floats) -> GroundMarkings:
     """Sort strips into cells; a strip is listed wherever its box, with a margin, reaches."""
     if not len(strips):
         return GroundMarkings(
-            0.0, 0.0, 0, 0, np.zeros(1, np.int32), np.zeros(0, np.int32), strips, colours
+            0.0, 0.0, 0, 0, np.zeros(1, np.int32), np.zeros(0, np.int32), strips, colours, colours
         )
     # (strips, 2) corners of the boxes round the strips
     begin, along = strips[:, :2], strips[:, 3:5] * strips[:, 5:6]
@@ -93,6 +95,7 @@ def index_markings(strips: Floats, colours: Floats) -> GroundMarkings:
         listed=strip[order].astype(np.int32),
         strips=np.ascontiguousarray(strips),
         colours=np.ascontiguousarray(colours),
+        light=np.ascontiguousarray((colours / 255) ** 2.2),
     )
 
 

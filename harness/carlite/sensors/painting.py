@@ -1,88 +1,66 @@
-"""Paint a picture: colours of faces and ground, lamps, paint on the road, haze and sky.
+"""Paint a picture: colours of faces and ground in light and shadow, patterns, lamps, air and sky.
 
 A picture is painted column by column, and each column in passes: what needs no decision is computed
-for all of its pixels at once, which the compiler turns into vector instructions; colours are then
-looked up pixel by pixel.
+for all of its pixels at once, which the compiler turns into vector instructions; colours are looked
+up run by run of the same surface. Colours are linear until the last pass, which exposes and encodes
+them.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
+from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
 from harness.carlite.compiled import compiled
-from harness.carlite.labels import SemanticLabel
-from harness.carlite.sensors.exponential import (
-    PowerBuffer,
-    make_power_buffer,
-    replace_by_exponentials,
-)
+from harness.carlite.sensors.daylight import Daylight
 from harness.carlite.sensors.fan import RayFan
-from harness.carlite.sensors.lamps import find_lamp_colour
-from harness.carlite.sensors.markings import (
-    GroundMarkings,
-    cover_with_paint,
-    find_marking_cell,
-)
-from harness.carlite.sensors.rasterise import GROUND
-from harness.carlite.sensors.relief import GroundRelief, compute_relief_slope, find_relief_label
-from harness.carlite.sensors.shading import AMBIENT, PALETTE, SUN, SUNLIGHT
+from harness.carlite.sensors.ground_look import GroundLook, colour_ground, wet_ground
+from harness.carlite.sensors.lamplight import LampLight, find_lamp_light
+from harness.carlite.sensors.markings import GroundMarkings, cover_with_paint
+from harness.carlite.sensors.materials import FaceMaterials
+from harness.carlite.sensors.paint_buffers import ONE, STRIP, ZERO, PaintBuffers, Pixels
+from harness.carlite.sensors.rasterise import GROUND, NOTHING
+from harness.carlite.sensors.shadows import ShadowMap, find_lit_share
+from harness.carlite.sensors.surfaces import LAMP_GLOW, colour_face
 from harness.carlite.sensors.things import PlacedThings
+from harness.carlite.sensors.vault import colour_sky, find_sky_light
 
-Pixels: TypeAlias = NDArray[np.uint32]
-
-ROAD = int(SemanticLabel.ROAD)
-HAZE_DISTANCE = 400.0
-HORIZON, ZENITH = np.array([214.0, 224.0, 232.0]), np.array([96.0, 146.0, 205.0])
-STRIP = 16
-"""Columns painted before they go to the picture: a row of as many pixels is a cache line."""
+TONES = 2048
+"""Steps of the curve from linear light, by its root, to a byte."""
+BRIGHTEST = 2.25
 
 
-class PaintBuffers(NamedTuple):
-    """Numbers of one column while it is painted, used again for every column.
+class PaintedScene(NamedTuple):
+    """What a picture is painted from, other than the rays.
 
     Attributes:
-        clear: (rows,) the share of a pixel's own colour that the air lets through.
-        rise: (rows,) how high above the horizon, 0 for all but the sky.
-        flat: (rows,) horizontal distances in the camera's frame.
-        grid_x, grid_y: (rows,) where the rays end, in cells of the ground.
-        cell: (rows,) where the rays end, as a cell of the markings.
-        red, green, blue: (rows,) before the haze.
-        powers: (rows,) for exponentials.
-        strip: (STRIP, rows) finished pixels.
+        faces: materials of the faces drawn.
+        labels, lamps, owners: (faces,) label, code of its lamps, number of the thing.
+        placed: the things.
+        ground, markings: the ground's colours and the paint on it.
+        light: the weather's.
+        shadows: of the scene.
+        lamp_light: on the ground at night.
+        noise: the grain of surfaces.
+        tones: (TONES,) the byte of each brightness.
+        exposure: what light is multiplied with before.
     """
 
-    clear: Floats
-    rise: Floats
-    flat: Floats
-    grid_x: Floats
-    grid_y: Floats
-    red: Floats
-    green: Floats
-    blue: Floats
-    cell: Ints
-    powers: PowerBuffer
-    strip: Pixels
-
-
-def make_paint_buffers(rows: int) -> PaintBuffers:
-    """Return buffers for pictures of so many rows."""
-    return PaintBuffers(
-        clear=np.empty(rows),
-        rise=np.empty(rows),
-        flat=np.empty(rows),
-        grid_x=np.empty(rows),
-        grid_y=np.empty(rows),
-        red=np.empty(rows),
-        green=np.empty(rows),
-        blue=np.empty(rows),
-        cell=np.empty(rows, np.int64),
-        powers=make_power_buffer(rows),
-        strip=np.empty((STRIP, rows), np.uint32),
-    )
+    faces: FaceMaterials
+    labels: Bytes
+    lamps: Int32s
+    owners: Int32s
+    placed: PlacedThings
+    ground: GroundLook
+    markings: GroundMarkings
+    light: Daylight
+    shadows: ShadowMap
+    lamp_light: LampLight
+    noise: Bytes
+    tones: Bytes
+    exposure: float
 
 
 @compiled
@@ -90,13 +68,7 @@ def paint_picture(
     fan: RayFan,
     nearness: Floats,
     source: Int32s,
-    colours: Floats,
-    labels: Bytes,
-    lamps: Int32s,
-    owners: Int32s,
-    placed: PlacedThings,
-    relief: GroundRelief,
-    markings: GroundMarkings,
+    scene: PaintedScene,
     rotation: Floats,
     origin: Floats,
     buffers: PaintBuffers,
@@ -106,14 +78,17 @@ def paint_picture(
     # the angle between neighbouring rays in the middle of the picture
     ray_apart = (fan.slopes[-1] - fan.slopes[0]) / max(len(fan.slopes) - 1, 1)
     width, height = nearness.shape
+    light = scene.light
     for column in range(width):
-        _measure_air(fan, column, nearness[column], source[column], rotation, buffers)
-        _locate_ray_ends(fan, column, relief, markings, rotation, origin, buffers)
-        _colour_pixels(
-            fan, column, source[column], colours, labels, lamps, owners, placed,
-            relief, markings, rotation, origin, ray_apart, buffers,
-        )  # fmt: skip
-        _mix_haze(buffers, buffers.strip[column % STRIP])
+        wide = ray_apart * fan.cosine[column]
+        _locate_ray_ends(fan, column, nearness[column], rotation, origin, buffers)
+        _colour_runs(source[column], scene, origin, ray_apart, buffers)
+        _paint_markings(scene.markings, origin, wide, buffers)
+        _shade_column(scene.shadows, buffers)
+        _light_column(light, scene.lamp_light, buffers)
+        if light.wet > 0 or scene.faces.mirrors[0] > 0:
+            _mirror_column(source[column], scene.faces, light, origin, buffers)
+        _expose_column(light, scene.tones, scene.exposure, buffers, buffers.strip[column % STRIP])
         # image: (height, width), top row first; rows of rays are bottom row first
         if column % STRIP == STRIP - 1 or column == width - 1:
             first = column - column % STRIP
@@ -123,187 +98,256 @@ def paint_picture(
 
 
 @compiled
-def _measure_air(
-    fan: RayFan,
-    column: int,
-    nearness: Floats,
-    source: Int32s,
-    rotation: Floats,
-    buffers: PaintBuffers,
-) -> None:
-    """Write how clear the air before each pixel is, how high the sky is, and distances."""
-    clear, rise, flat = buffers.clear, buffers.rise, buffers.flat
-    x, y = fan.cosine[column], fan.sine[column]
-    up_x, up_y, up_z = rotation[2, 0], rotation[2, 1], rotation[2, 2]
-    rows = len(nearness)
-    for row in range(rows):
-        z = x * fan.slopes[row]
-        length = np.sqrt(1 + z * z)
-        up = (up_x * x + up_y * y + up_z * z) / length
-        sky = source[row] < GROUND
-        rise[row] = np.sqrt(min(max(up, 0.0), 1.0)) if sky else 0.0
-        flat[row] = 1 / nearness[row]
-        clear[row] = -flat[row] * length / HAZE_DISTANCE
-    replace_by_exponentials(clear, rows, buffers.powers)
-    for row in range(rows):
-        clear[row] = 0.0 if source[row] < GROUND else clear[row]
-
-
-@compiled
 def _locate_ray_ends(
     fan: RayFan,
     column: int,
-    relief: GroundRelief,
-    markings: GroundMarkings,
+    nearness: Floats,
     rotation: Floats,
     origin: Floats,
     buffers: PaintBuffers,
 ) -> None:
-    """Write where the rays end, in cells of the ground and of the markings."""
-    grid_x, grid_y, cells, flats = buffers.grid_x, buffers.grid_y, buffers.cell, buffers.flat
+    """Write where the rays end, and how far that is; begin with surfaces without light."""
     cosine, sine = fan.cosine[column], fan.sine[column]
-    east_x, east_y, east_z, east = rotation[0, 0], rotation[0, 1], rotation[0, 2], origin[0]
-    north_x, north_y, north_z, north = rotation[1, 0], rotation[1, 1], rotation[1, 2], origin[1]
-    left, front, cell = relief.x, relief.y, relief.cell
-    for row in range(len(flats)):
-        flat = flats[row]
-        x, y, z = cosine * flat, sine * flat, cosine * fan.slopes[row] * flat
-        grid_x[row] = (east + east_x * x + east_y * y + east_z * z - left) / cell
-        grid_y[row] = (north + north_x * x + north_y * y + north_z * z - front) / cell
-    for row in range(len(flats)):
-        x, y = flats[row] * cosine, flats[row] * sine
-        z = flats[row] * cosine * fan.slopes[row]
-        dx = east_x * x + east_y * y + east_z * z
-        dy = north_x * x + north_y * y + north_z * z
-        cells[row] = find_marking_cell(markings, east + dx, north + dy)
+    slopes, flat = fan.slopes, buffers.flat
+    # each loop writes one array: the compiler makes vector instructions of loops with few arrays
+    for row in range(len(nearness)):
+        flat[row] = 1 / nearness[row]
+    for row in range(len(nearness)):
+        z = cosine * slopes[row]
+        buffers.far[row] = flat[row] * np.sqrt(1 + z * z)
+    for axis in range(3):
+        ahead = rotation[axis, 0] * cosine + rotation[axis, 1] * sine
+        up, begin = rotation[axis, 2] * cosine, origin[axis]
+        end = buffers.x if axis == 0 else (buffers.y if axis == 1 else buffers.z)
+        for row in range(len(nearness)):
+            end[row] = begin + flat[row] * (ahead + up * slopes[row])
+    _fill_numbers(buffers.bare, ONE)
+    _fill_numbers(buffers.dome, ZERO)
+    _fill_numbers(buffers.shone, ZERO)
+    _fill_numbers(buffers.glow, ZERO)
+    _fill_numbers(buffers.mirror, ZERO)
+    for row in range(len(nearness)):
+        buffers.painted[row] = 0
 
 
 @compiled
-def _colour_pixels(
-    fan: RayFan,
-    column: int,
-    source: Int32s,
-    colours: Floats,
-    labels: Bytes,
-    lamps: Int32s,
-    owners: Int32s,
-    placed: PlacedThings,
-    relief: GroundRelief,
-    markings: GroundMarkings,
-    rotation: Floats,
-    origin: Floats,
-    ray_apart: float,
-    buffers: PaintBuffers,
+def _fill_numbers(numbers: Float32s, value: np.float32) -> None:
+    for n in range(len(numbers)):
+        numbers[n] = value
+
+
+@compiled
+def _colour_runs(
+    source: Int32s, scene: PaintedScene, origin: Floats, ray_apart: float, buffers: PaintBuffers
 ) -> None:
-    """Write the colours of a column's pixels; a lit lamp shines through half of the haze."""
-    cosine, sine = fan.cosine[column], fan.sine[column]
-    for row in range(len(source)):
+    """Write the colours of a column's pixels, run by run of the same surface."""
+    row = 0
+    while row < len(source):
         face = source[row]
-        red = green = blue = light = 0.0
-        painted = False
-        # the colour of a face, shaded before
-        if face >= 0:
-            red, green, blue = colours[face, 0], colours[face, 1], colours[face, 2]
-            painted = labels[face] == ROAD
-            light = red / PALETTE[ROAD, 0]
-            # a lens where the ray meets one
-            if lamps[face] > 0:
-                flat = buffers.flat[row]
-                x, y, z = cosine * flat, sine * flat, cosine * fan.slopes[row] * flat
-                lens, lens_red, lens_green, lens_blue = find_lamp_colour(
-                    lamps[face],
-                    placed.centre[owners[face]],
-                    placed.matrix[owners[face]],
-                    origin[0] + rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z,
-                    origin[1] + rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z,
-                    origin[2] + rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z,
-                )
-                if lens > 0:
-                    red, green, blue = lens_red, lens_green, lens_blue
-                if lens > 1:
-                    buffers.clear[row] = np.sqrt(buffers.clear[row])
+        end = row + 1
+        while end < len(source) and source[end] == face:
+            end += 1
+        if face == NOTHING:
+            colour_sky(scene.light.sky, origin, row, end, buffers)
         elif face == GROUND:
-            # the ground: its label's colour, lit by the slope where the ray meets it
-            light = _compute_ground_light(relief, buffers.grid_x[row], buffers.grid_y[row])
-            label = find_relief_label(relief.labels, buffers.grid_x[row], buffers.grid_y[row])
-            red, green = PALETTE[label, 0] * light, PALETTE[label, 1] * light
-            blue = PALETTE[label, 2] * light
-            painted = label == ROAD
-        # paint on the road, as far as it covers the pixel
-        cell = buffers.cell[row]
-        if painted and cell >= 0 and markings.first[cell] < markings.first[cell + 1]:
-            flat = buffers.flat[row]
-            share, paint_red, paint_green, paint_blue = _find_paint(
-                markings, cell, rotation, origin,
-                flat * cosine, flat * sine, flat * cosine * fan.slopes[row], ray_apart,
+            colour_ground(scene.ground, scene.light.key, scene.noise, row, end, buffers)
+            if scene.light.wet > 0:
+                wet_ground(scene.light.wet, scene.light.puddles, scene.noise, row, end, buffers)
+        else:
+            thing = scene.owners[face]
+            colour_face(
+                scene.faces, face, scene.labels[face], scene.lamps[face], thing,
+                scene.placed.centre[thing], scene.placed.matrix[thing], scene.light.dark,
+                scene.exposure, scene.noise, ray_apart, row, end, buffers,
             )  # fmt: skip
-            if share > 0:
-                red += share * (paint_red * light - red)
-                green += share * (paint_green * light - green)
-                blue += share * (paint_blue * light - blue)
-        buffers.red[row], buffers.green[row], buffers.blue[row] = red, green, blue
+        row = end
+
+
+@compiled
+def _paint_markings(
+    markings: GroundMarkings, origin: Floats, wide: float, buffers: PaintBuffers
+) -> None:
+    """Cover what is painted on roads, as far as the paint covers a pixel."""
+    left, front = np.float32(markings.x), np.float32(markings.y)
+    for row in range(len(buffers.painted)):
+        if buffers.painted[row] == 0:
+            continue
+        x, y = buffers.x[row] - left, buffers.y[row] - front
+        if x < 0 or y < 0:
+            continue
+        column_at, row_at = int(x), int(y)
+        if column_at >= markings.columns or row_at >= markings.rows:
+            continue
+        cell = row_at * markings.columns + column_at
+        if markings.first[cell] == markings.first[cell + 1]:
+            continue
+        share, paint_red, paint_green, paint_blue = _find_paint(
+            markings, cell, buffers.x[row], buffers.y[row], buffers.z[row],
+            buffers.x[row] - origin[0], buffers.y[row] - origin[1], buffers.z[row] - origin[2],
+            buffers.far[row], wide,
+        )  # fmt: skip
+        if share > 0:
+            buffers.red[row] += share * (paint_red - buffers.red[row])
+            buffers.green[row] += share * (paint_green - buffers.green[row])
+            buffers.blue[row] += share * (paint_blue - buffers.blue[row])
 
 
 @compiled
 def _find_paint(
     markings: GroundMarkings,
     cell: int,
-    rotation: Floats,
-    origin: Floats,
     x: float,
     y: float,
     z: float,
+    dx: float,
+    dy: float,
+    dz: float,
+    far: float,
     ray_apart: float,
 ) -> tuple[float, float, float, float]:
-    """Return how much of a pixel is painted, and the paint's colour, at a sensor's-frame point."""
-    dx = rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
-    dy = rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
-    dz = rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z
-    east, north, up = origin[0] + dx, origin[1] + dy, origin[2] + dz
+    """Return how much of a pixel is painted, and the paint's linear colour.
+
+    The point is given in the world and, by dx, dy and dz, from the camera, `far` metres away.
+    """
     # the footprint: a pixel's width across the view, drawn out along it by the slant
-    level = np.sqrt(dx * dx + dy * dy)
-    far = np.sqrt(level * level + dz * dz)
-    wide = ray_apart * x
+    wide = ray_apart * far
     deep = wide * far / max(abs(dz), 1e-3)
-    view_x, view_y = dx / max(level, 1e-9), dy / max(level, 1e-9)
+    reach = (deep + wide) * 0.500001 + 1e-3
     total, red, green, blue = 0.0, 0.0, 0.0, 0.0
     for entry in range(markings.first[cell], markings.first[cell + 1]):
         strip = markings.listed[entry]
-        share = cover_with_paint(markings, strip, east, north, up, view_x, view_y, deep, wide)
+        # most strips of a cell are farther away than the footprint can reach
+        place = markings.strips[strip]
+        aside = (y - place[1]) * place[3] - (x - place[0]) * place[4]
+        if abs(aside) > place[6] + reach:
+            continue
+        level = max(np.sqrt(dx * dx + dy * dy), 1e-9)
+        share = cover_with_paint(
+            markings, strip, x, y, z, dx / level, dy / level, deep, wide
+        )  # fmt: skip
         if share > 0:
             total += share
-            red += share * markings.colours[strip, 0]
-            green += share * markings.colours[strip, 1]
-            blue += share * markings.colours[strip, 2]
+            red += share * markings.light[strip, 0]
+            green += share * markings.light[strip, 1]
+            blue += share * markings.light[strip, 2]
     if total == 0:
         return 0.0, 0.0, 0.0, 0.0
     return min(total, 1.0), red / total, green / total, blue / total
 
 
 @compiled
-def _mix_haze(buffers: PaintBuffers, pixels: Pixels) -> None:
-    """See the colours of a column through the air: the sky where there is none."""
+def _shade_column(shadows: ShadowMap, buffers: PaintBuffers) -> None:
+    """Take the light that throws shadows from where it does not get to."""
+    for row in range(len(buffers.shone)):
+        if buffers.shone[row] > 0:
+            share = find_lit_share(shadows, buffers.x[row], buffers.y[row], buffers.z[row])
+            buffers.shone[row] *= np.float32(share)
+
+
+@compiled
+def _light_column(light: Daylight, lamp_light: LampLight, buffers: PaintBuffers) -> None:
+    """Multiply colours with the light that reaches them."""
+    if light.dark > 0:
+        strength = np.float32(0.30 * light.dark)
+        for row in range(len(buffers.dome)):
+            lamp = ZERO
+            if buffers.dome[row] > 0:
+                lamp = strength * find_lamp_light(lamp_light, buffers.x[row], buffers.y[row])
+                lamp /= ONE + buffers.above[row] * buffers.above[row] * np.float32(0.04)
+            buffers.lamp[row] = lamp
+    for k in range(3):
+        colour = buffers.red if k == 0 else (buffers.green if k == 1 else buffers.blue)
+        sky, sun = light.ambient[k], light.key_colour[k]
+        if light.dark > 0:
+            warm = LAMP_GLOW[k]
+            for row in range(len(colour)):
+                shine = buffers.glow[row] + warm * buffers.lamp[row]
+                colour[row] *= shine + sky * buffers.dome[row] + sun * buffers.shone[row]
+        else:
+            _light_channel(colour, buffers.dome, buffers.shone, buffers.glow, sky, sun)
+
+
+@compiled
+def _light_channel(
+    colour: Float32s,
+    dome: Float32s,
+    shone: Float32s,
+    glow: Float32s,
+    sky: np.float32,
+    sun: np.float32,
+) -> None:
+    for row in range(len(colour)):
+        colour[row] *= glow[row] + sky * dome[row] + sun * shone[row]
+
+
+@compiled
+def _mirror_column(
+    source: Int32s, faces: FaceMaterials, light: Daylight, origin: Floats, buffers: PaintBuffers
+) -> None:
+    """Add what smooth surfaces mirror of the sky, by Schlick's approximation of Fresnel's law."""
+    sky = light.sky
+    for row in range(len(source)):
+        mirror = buffers.mirror[row]
+        if mirror <= 0:
+            continue
+        part = ONE / buffers.far[row]
+        x = (buffers.x[row] - np.float32(origin[0])) * part
+        y = (buffers.y[row] - np.float32(origin[1])) * part
+        z = (buffers.z[row] - np.float32(origin[2])) * part
+        face = source[row]
+        if face >= 0:
+            # a wall or a pane: its horizontal normal is square to its tangent
+            across, along = faces.tangent[face, 1], -faces.tangent[face, 0]
+            turned = x * across + y * along
+            grazing = ONE - abs(turned)
+            square = grazing * grazing
+            rate = np.float32(0.05) + np.float32(0.5) * square * square * grazing
+            x -= np.float32(2) * turned * across
+            y -= np.float32(2) * turned * along
+            z = max(abs(z), np.float32(0.35))
+        else:
+            z = min(max(-z, ZERO), ONE)
+            grazing = ONE - z
+            square = grazing * grazing
+            rate = np.float32(0.02) + np.float32(0.98) * square * square * grazing
+        share = mirror * rate
+        sky_red, sky_green, sky_blue = find_sky_light(sky, x, y, z)
+        buffers.red[row] += share * (sky_red - buffers.red[row])
+        buffers.green[row] += share * (sky_green - buffers.green[row])
+        buffers.blue[row] += share * (sky_blue - buffers.blue[row])
+
+
+@compiled
+def _expose_column(
+    light: Daylight, tones: Bytes, exposure_of_film: float, buffers: PaintBuffers, pixels: Pixels
+) -> None:
+    """See the colours of a column through the air, expose them and make bytes of them."""
+    alpha, start = np.float32(light.extinction / 16), np.float32(light.fog_start)
+    clear = buffers.flat
     for row in range(len(pixels)):
-        clear, rise = buffers.clear[row], buffers.rise[row]
-        red = _mix_channel(buffers.red[row], HORIZON[0], ZENITH[0], clear, rise)
-        green = _mix_channel(buffers.green[row], HORIZON[1], ZENITH[1], clear, rise)
-        blue = _mix_channel(buffers.blue[row], HORIZON[2], ZENITH[2], clear, rise)
+        # exp(-x) is ((1 - x / 16) / (1 + x / 16)) ^ 8 to some thousandths
+        depth = min(max(buffers.far[row] - start, ZERO) * alpha * buffers.bare[row], ONE)
+        ratio = (ONE - depth) / (ONE + depth)
+        ratio = ratio * ratio
+        ratio = ratio * ratio
+        clear[row] = ratio * ratio
+    exposure = np.float32(exposure_of_film)
+    _expose_channel(buffers.red, clear, light.fog[0], exposure, buffers.code_red)
+    _expose_channel(buffers.green, clear, light.fog[1], exposure, buffers.code_green)
+    _expose_channel(buffers.blue, clear, light.fog[2], exposure, buffers.code_blue)
+    for row in range(len(pixels)):
+        red, green = tones[buffers.code_red[row]], tones[buffers.code_green[row]]
+        blue = tones[buffers.code_blue[row]]
         pixels[row] = 0xFF000000 | red << 16 | green << 8 | blue
 
 
 @compiled
-def _mix_channel(
-    colour: float, horizon: float, zenith: float, clear: float, rise: float
-) -> np.int32:
-    sky = horizon + rise * (zenith - horizon)
-    return np.int32(min(max(colour * clear + sky * (1 - clear), 0.0), 255.0))
-
-
-@compiled
-def _compute_ground_light(relief: GroundRelief, column: float, row: float) -> float:
-    rise_x, rise_y = compute_relief_slope(relief.heights, relief.cell, column, row)
-    facing = SUN[2]
-    if rise_x != 0 or rise_y != 0:
-        facing = (SUN[2] - rise_x * SUN[0] - rise_y * SUN[1]) / np.sqrt(1 + rise_x**2 + rise_y**2)
-    light: float = AMBIENT + SUNLIGHT * min(max(facing, 0.0), 1.0)
-    return light
+def _expose_channel(
+    colour: Float32s, clear: Float32s, fog: np.float32, exposure: np.float32, code: Int32s
+) -> None:
+    """Write steps of the tone curve."""
+    top = np.float32(BRIGHTEST)
+    scale = np.float32((TONES - 1) / np.sqrt(BRIGHTEST))
+    for row in range(len(colour)):
+        seen = exposure * (fog + clear[row] * (colour[row] - fog))
+        code[row] = np.int32(scale * np.sqrt(min(max(seen, ZERO), top)))

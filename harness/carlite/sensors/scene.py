@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors import casting, meshes, relief, things
+from harness.carlite.sensors.daylight import Daylight, prepare_daylight
 from harness.carlite.sensors.decks import build_deck_meshes
+from harness.carlite.sensors.ground_look import GroundLook, prepare_ground_look
+from harness.carlite.sensors.lamplight import LampLight, prepare_lamp_light, shine_head_lamps
 from harness.carlite.sensors.lamps import HEAD, find_light_heads, list_vehicle_codes
 from harness.carlite.sensors.markings import (
     GroundMarkings,
@@ -23,6 +27,13 @@ from harness.carlite.sensors.markings import (
 from harness.carlite.sensors.meshes import SurfaceMesh
 from harness.carlite.sensors.rasterise import GROUND
 from harness.carlite.sensors.scan import RayScan
+from harness.carlite.sensors.shadows import (
+    ShadowMap,
+    prepare_shadows,
+    remove_actor_shadows,
+    render_actor_shadows,
+)
+from harness.carlite.sensors.weather import SceneWeather, make_scene_weather
 from harness.carlite.towns.model import SceneryShape, Town, TownScenery, cache_latest_town
 
 OFF = 3
@@ -30,6 +41,7 @@ CUBE, CYLINDER, FIRST_BODY = 0, 1, 2
 
 
 relief_of = cache_latest_town(relief.prepare_relief)
+ground_look_of = cache_latest_town(prepare_ground_look)
 
 
 @lru_cache(maxsize=1)
@@ -47,6 +59,14 @@ def build_common_meshes() -> tuple[SurfaceMesh, ...]:
     return tuple(all_meshes)
 
 
+class SceneLight(NamedTuple):
+    """Light in a scene: the weather's, where it does not get to, and that of lamps."""
+
+    daylight: Daylight
+    shadows: ShadowMap
+    lamps: LampLight
+
+
 class SensorScene:
     """Ground, scenery and actors, as rays and cameras find them.
 
@@ -56,6 +76,7 @@ class SensorScene:
         relief: the ground.
         things: the placed meshes; scenery first, then actors as of the last refresh.
         scans: what LiDARs have found since then, by pattern and place.
+        weather: that pictures show.
     """
 
     def __init__(
@@ -84,6 +105,10 @@ class SensorScene:
         )
         self.things = self._standing
         self.scans: dict[Hashable, RayScan] = {}
+        self.weather = SceneWeather()
+        self._weather_source: object = None
+        self._light: SceneLight | None = None
+        self._has_actors_light = False
         self._slots = np.zeros(0, np.int64)
         self._frame: int | None = None
         self._light_states = light_states
@@ -100,6 +125,7 @@ class SensorScene:
         if frame is not None and frame == self._frame:
             return
         self._frame = frame
+        self._has_actors_light = False
         self.scans.clear()
         # (actors,) rows of the table, by id: their order decides ties
         slots = np.flatnonzero(self.table.body >= 0)
@@ -113,6 +139,46 @@ class SensorScene:
         things.write_actor_things(
             self.things, standing, table=self.table, slots=slots, meshes=which
         )
+
+    def take_weather(self, numbers: object) -> None:
+        """Take over the weather of an object with CARLA's numbers, unless it was the last one."""
+        if numbers is not self._weather_source:
+            self._weather_source = numbers
+            self.weather = make_scene_weather(vars(numbers))
+
+    def find_light(self) -> SceneLight:
+        """Return the light of the present weather, with the shadows and lamps of the actors."""
+        daylight = prepare_daylight(self.weather)
+        standing, light = len(self._standing.mesh), self._light
+        if light is None:
+            lamps = prepare_lamp_light(self._standing, self._bounds)
+            shadows = prepare_shadows(self._standing, self.meshes, daylight.key, self._bounds)
+            light = SceneLight(daylight, shadows, lamps)
+        elif daylight is not light.daylight:
+            shadows = light.shadows
+            if not np.array_equal(daylight.key, light.daylight.key):
+                shadows = prepare_shadows(self._standing, self.meshes, daylight.key, self._bounds)
+            light = SceneLight(daylight, shadows, light.lamps)
+        elif self._has_actors_light:
+            return light
+        remove_actor_shadows(light.shadows)
+        render_actor_shadows(light.shadows, self.things, self.meshes, standing)
+        if daylight.dark > 0:
+            shine_head_lamps(light.lamps, self.table, self._slots)
+        self._light, self._has_actors_light = light, True
+        return light
+
+    @property
+    def ground_look(self) -> GroundLook:
+        """What the ground looks like, prepared when it is first needed."""
+        return ground_look_of(self.relief)
+
+    @property
+    def _bounds(self) -> tuple[float, float, float, float]:
+        """The least x and y and the greatest x and y of the ground, m."""
+        rows, columns = self.relief.labels.shape
+        x, y, cell = self.relief.x, self.relief.y, self.relief.cell
+        return x, y, x + (columns - 1) * cell, y + (rows - 1) * cell
 
     def list_lamp_codes(self) -> tuple[Ints, Floats]:
         """Return the lamp code of each thing, and where the lenses of heads look, (things, 2)."""

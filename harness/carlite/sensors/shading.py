@@ -1,14 +1,12 @@
-"""Plain colours for the scene: one per label or object, lit by one sun."""
+"""Plain colours for the scene: one per label or object."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
+from harness.carlite.arrays import Floats
 from harness.carlite.labels import SemanticLabel
 
-SUN = np.array([-0.45, -0.55, 0.70])
-AMBIENT, SUNLIGHT = 0.55, 0.5
 PAINTS = np.array(
     [
         [178, 34, 38], [28, 62, 122], [220, 222, 224], [40, 42, 46], [128, 132, 138],
@@ -48,44 +46,3 @@ def _build_palette() -> Floats:
 
 
 PALETTE = _build_palette()
-
-
-def compute_face_colours(
-    normals: Floats, labels: Bytes, *, things: Int32s, actors: Ints, rotation: Floats
-) -> Floats:
-    """Return the lit colour of each face; cars, houses and people differ by object.
-
-    Args:
-        normals: (faces, 3) in the sensor's frame, of any length.
-        labels: (faces,)
-        things: (faces,) number of the thing.
-        actors: (faces,) id of the actor; 0 for the town.
-        rotation: (3, 3) of the sensor.
-
-    Returns:
-        (faces, 3) red, green and blue.
-    """
-    # (faces,) a number of the object, which chooses among the colours of its kind
-    variety = np.where(actors > 0, actors, things) * 7 // 3
-    colours = PALETTE[labels]
-    for choice, members in (
-        (
-            PAINTS,
-            (
-                SemanticLabel.CAR,
-                SemanticLabel.TRUCK,
-                SemanticLabel.BUS,
-                SemanticLabel.MOTORCYCLE,
-                SemanticLabel.BICYCLE,
-            ),
-        ),
-        (FACADES, (SemanticLabel.BUILDING,)),
-        (CLOTHES, (SemanticLabel.PEDESTRIAN, SemanticLabel.RIDER)),
-    ):
-        chosen = np.isin(labels, members)
-        colours[chosen] = choice[variety[chosen] % len(choice)]
-    # (faces,) cosine between normal and sun
-    size = np.maximum(np.linalg.norm(normals, axis=1), 1e-12)
-    facing = (normals @ rotation.T) @ SUN / (np.linalg.norm(SUN) * size)
-    lit: Floats = colours * (AMBIENT + SUNLIGHT * facing.clip(0, 1))[:, None]
-    return lit

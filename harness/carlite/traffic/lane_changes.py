@@ -15,6 +15,9 @@ from harness.carlite.traffic.routes import LINKS, resume_route_plan, start_swerv
 MIN_ROOM = 35.0
 """Metres of link that must be left: no driver changes lanes in front of a junction by choice."""
 
+ENDING = 150.0
+"""Metres before the end of a lane at which a driver looks for a gap in the next lane."""
+
 REST = 6.0
 """Seconds between two changes of lane by choice."""
 
@@ -28,8 +31,10 @@ def change_lanes(net: TrafficNetwork, me: TrafficDriver, d: Drivers, b: Bodies, 
     # a change that is over
     if me.side != 0 and me.swerved >= me.swerve_length:
         me.side = 0
-    # asked for by a client or the route, else by choice
+    # asked for by a client or the route, or because the lane ends, else by choice
     bidden = me.wanted_change if me.wanted_change != 0 else _find_planned_side(net, me)
+    if bidden == 0:
+        bidden = _find_way_out(net, me)
     forced = bidden != 0
     wish = bidden if forced else _choose_wished_side(me, speed, dt)
     if wish == 0 or me.at != 0 or me.side != 0:
@@ -78,6 +83,20 @@ def _find_planned_side(net: TrafficNetwork, me: TrafficDriver) -> int:
 
 
 @compiled
+def _find_way_out(net: TrafficNetwork, me: TrafficDriver) -> int:
+    """The side with a lane that goes on, where the driver's lane is about to end; else 0."""
+    link = net.links[me.route[me.at]]
+    if not link.dead_end or link.junction >= 0 or link.length - me.station > ENDING:
+        return 0
+    k = int(min(max(me.station / link.step, 0.0), link.count - 1.0))
+    point = net.points[link.first + k]
+    for side, neighbour in ((-1, point.left), (1, point.right)):
+        if neighbour >= 0 and not net.links[net.points[neighbour].link].dead_end:
+            return side
+    return 0
+
+
+@compiled
 def _find_neighbour_point(net: TrafficNetwork, me: TrafficDriver, wish: int, forced: bool) -> int:
     """The point next to the vehicle to change to, -1 where there is none or it is not allowed."""
     link = me.route[me.at]
@@ -85,7 +104,10 @@ def _find_neighbour_point(net: TrafficNetwork, me: TrafficDriver, wish: int, for
         return -1
     # enough of the link has to be left
     room = net.links[link].length - me.station
-    if room < (12.0 if forced else MIN_ROOM):
+    least = MIN_ROOM
+    if forced:
+        least = 1.0 if net.links[link].dead_end else 12.0
+    if room < least:
         return -1
     k = int(min(max(me.station / net.links[link].step, 0.0), net.links[link].count - 1.0))
     # a neighbour here and for two more looks ahead, wide enough, and no dead end

@@ -52,7 +52,7 @@ class EpisodeSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class WeatherParameters:
-    """The weather, kept and handed back; only rain and fog could ever matter to a sensor here."""
+    """The weather, which colour cameras show."""
 
     cloudiness: float = 0.0
     precipitation: float = 0.0
@@ -68,6 +68,9 @@ class WeatherParameters:
     mie_scattering_scale: float = 0.03
     rayleigh_scattering_scale: float = 0.0331
     dust_storm: float = 0.0
+
+
+DEFAULT_WEATHER = WeatherParameters()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,13 @@ from harness.carlite.traffic.lights import TrafficLights
 from harness.carlite.traffic.manager import TrafficManager
 from harness.carlite.wire import snapshot
 from harness.carlite.wire.codec import Vector
-from harness.carlite.wire.records import ActorDescription, BoundingBox, Transform
+from harness.carlite.wire.records import (
+    DEFAULT_WEATHER,
+    ActorDescription,
+    BoundingBox,
+    Transform,
+    WeatherParameters,
+)
 from harness.carlite.world import arrival
 from harness.carlite.world.ackermann import AckermannControllers
 from harness.carlite.world.deaths import WalkerDeaths
@@ -175,10 +181,16 @@ class WorldEpisode:
         dt: float,
         gravity: float,
         has_listener: Callable[[int], bool],
+        weather: WeatherParameters = DEFAULT_WEATHER,
     ) -> list[tuple[int, bytes]]:
         """Return the frames of all sensors, with their streams."""
         now = SensorTick(
-            frame=frame, elapsed=self.elapsed, dt=dt, gravity=gravity, contacts=self.motion.contacts
+            frame=frame,
+            elapsed=self.elapsed,
+            dt=dt,
+            gravity=gravity,
+            contacts=self.motion.contacts,
+            weather=weather,
         )
         return self.observation.capture_due_frames(now, records, has_listener)
 

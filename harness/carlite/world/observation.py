@@ -19,7 +19,12 @@ from harness.carlite.sensors.protocol import Sensor, SensorPose
 from harness.carlite.wire import frames
 from harness.carlite.wire.codec import Vector
 from harness.carlite.wire.frames import FrameKind
-from harness.carlite.wire.records import ActorDescription, BoundingBox
+from harness.carlite.wire.records import (
+    DEFAULT_WEATHER,
+    ActorDescription,
+    BoundingBox,
+    WeatherParameters,
+)
 from harness.carlite.wire.snapshot import Records
 from harness.carlite.world.population import ActorPopulation, Resident
 from harness.carlite.world.scenery_state import SceneryState
@@ -37,6 +42,7 @@ class SensorTick:
         elapsed: simulated seconds since the episode began. dt: since the tick before.
         gravity: what inertial sensors take for it.
         contacts: which actors touched.
+        weather: that pictures show.
     """
 
     frame: int
@@ -44,6 +50,7 @@ class SensorTick:
     dt: float
     gravity: float
     contacts: Sequence[CollisionContact]
+    weather: WeatherParameters = DEFAULT_WEATHER
 
 
 @dataclass(kw_only=True)
@@ -125,6 +132,7 @@ class SensorObservation:
             return self._list_collision_bodies(watch.resident, now.contacts)
         scene = self._scenery_state.scene
         scene.refresh_actors(now.frame)
+        scene.take_weather(now.weather)
         pose = _make_sensor_pose(self._population.table, slot, now)
         body = watch.sensor.capture(scene, pose, now.frame, now.dt)
         if body is None:

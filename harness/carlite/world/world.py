@@ -132,6 +132,7 @@ class ServerWorld:
             dt=dt,
             gravity=self.gravity,
             has_listener=self._audience.has_listener,
+            weather=self.weather,
         )
         header = frames.pack_frame_header(frames.FrameKind.WORLD, self.frame, episode.elapsed)
         flags = snapshot.MAP_CHANGE if self._announce_map else 0

@@ -29,6 +29,7 @@ class Carriage:
         distance: metres between the antennas; NaN where it is unknown.
         sight: LOS, NLOSv, NLOS or unknown.
         power: dBm at the receiver; NaN where the link does not say.
+        busy: channel busy ratio at the sender, 0 to 1; NaN where the link does not say.
         lost: whether the message never arrives.
     """
 
@@ -43,6 +44,7 @@ class Carriage:
     distance: float = math.nan
     sight: str = UNKNOWN
     power: float = math.nan
+    busy: float = math.nan
     lost: bool = False
 
     @property

@@ -1,0 +1,68 @@
+"""Numbers of one column of a picture while it is painted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.carlite.arrays import Bytes, Float32s, Int32s
+
+Pixels: TypeAlias = NDArray[np.uint32]
+
+STRIP = 16
+"""Columns painted before they go to the picture: a row of as many pixels is a cache line."""
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
+
+
+class PaintBuffers(NamedTuple):
+    """Numbers of one column, used again for every column; all but the last (rows,).
+
+    Attributes:
+        flat: horizontal distances in the camera's frame, m; later how clear the air is.
+        far: distances along the rays, m.
+        x, y, z: where the rays end, in the world, m.
+        above: how high that is above the foot of the thing, m.
+        red, green, blue: linear: first the surface's colour, then that of its light.
+        dome: the share of the sky's light that the surface gets.
+        shone: the share of the light that throws shadows.
+        glow: the surface's own light.
+        lamp: the light of lamps at night.
+        mirror: how smooth it is.
+        bare: 1 where the air is before the pixel, 0 where its colour is seen as it is.
+        painted: 1 where there may be markings.
+        code_red, code_green, code_blue: steps of the tone curve.
+        strip: (STRIP, rows) finished pixels.
+    """
+
+    flat: Float32s
+    far: Float32s
+    x: Float32s
+    y: Float32s
+    z: Float32s
+    above: Float32s
+    red: Float32s
+    green: Float32s
+    blue: Float32s
+    dome: Float32s
+    shone: Float32s
+    glow: Float32s
+    lamp: Float32s
+    mirror: Float32s
+    bare: Float32s
+    painted: Bytes
+    code_red: Int32s
+    code_green: Int32s
+    code_blue: Int32s
+    strip: Pixels
+
+
+def make_paint_buffers(rows: int) -> PaintBuffers:
+    """Return buffers for pictures of so many rows."""
+    parts: dict[str, np.ndarray] = {}
+    for name in PaintBuffers._fields:
+        kind = "int32" if name.startswith("code") else "uint8" if name == "painted" else "float32"
+        parts[name] = np.zeros(rows, kind)
+    parts["strip"] = np.zeros((STRIP, rows), np.uint32)
+    return PaintBuffers(**parts)

@@ -1,0 +1,84 @@
+"""The sky as a table of all directions above the horizon, and looking directions up in it.
+
+A direction (x, y, z) has its place in a disc by (x, y) / (1 + z). Colours are kept as roots of
+linear light, ten bits each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.carlite.arrays import Floats
+from harness.carlite.compiled import compiled
+from harness.carlite.sensors.paint_buffers import ONE, ZERO, PaintBuffers
+
+SKY_SIDE = 640
+BITS = 1023
+SKY_TOP = 4.0
+"""The brightest light that the table keeps."""
+
+
+@compiled
+def encode_sky_light(red: float, green: float, blue: float) -> int:
+    """Return three colours in 30 bits."""
+    scale = BITS / np.sqrt(SKY_TOP)
+    r = int(np.sqrt(min(max(red, 0.0), SKY_TOP)) * scale + 0.5)
+    g = int(np.sqrt(min(max(green, 0.0), SKY_TOP)) * scale + 0.5)
+    b = int(np.sqrt(min(max(blue, 0.0), SKY_TOP)) * scale + 0.5)
+    return r << 20 | g << 10 | b
+
+
+@compiled
+def find_sky_light(
+    sky: NDArray[np.uint32], x: np.float32, y: np.float32, z: np.float32
+) -> tuple[np.float32, np.float32, np.float32]:
+    """Return the light from a direction, z at least 0, at most 1 each.
+
+    Args:
+        sky: the table.
+        x: of the direction, of any length.
+        y: of the direction.
+        z: of the direction.
+    """
+    scale = np.float32(SKY_SIDE / 2) / (np.sqrt(x * x + y * y + z * z) + z)
+    half = np.float32(SKY_SIDE / 2)
+    i = min(max(int(half + y * scale), 0), SKY_SIDE - 1)
+    j = min(max(int(half + x * scale), 0), SKY_SIDE - 1)
+    code = sky[i, j]
+    part = np.float32(np.sqrt(SKY_TOP) / BITS)
+    red = np.float32(code >> 20) * part
+    green = np.float32((code >> 10) & BITS) * part
+    blue = np.float32(code & BITS) * part
+    return min(red * red, ONE), min(green * green, ONE), min(blue * blue, ONE)
+
+
+@compiled
+def colour_sky(
+    sky: NDArray[np.uint32], origin: Floats, first: int, last: int, buffers: PaintBuffers
+) -> None:
+    """Write the sky's light for the rows from `first` to before `last`."""
+    east, north, height = np.float32(origin[0]), np.float32(origin[1]), np.float32(origin[2])
+    half, last_cell = np.float32(SKY_SIDE / 2), np.float32(SKY_SIDE - 1)
+    x, y, z, far, code = buffers.x, buffers.y, buffers.z, buffers.far, buffers.code_red
+    for row in range(first, last):
+        scale = half / (far[row] + max(z[row] - height, ZERO))
+        i = min(max(half + (y[row] - north) * scale, ZERO), last_cell)
+        j = min(max(half + (x[row] - east) * scale, ZERO), last_cell)
+        code[row] = np.int32(i) * SKY_SIDE + np.int32(j)
+    flat_sky = sky.reshape(SKY_SIDE * SKY_SIDE)
+    for row in range(first, last):
+        code[row] = np.int32(flat_sky[code[row]])
+    part = np.float32(np.sqrt(SKY_TOP) / BITS)
+    for row in range(first, last):
+        red = np.float32(code[row] >> 20) * part
+        buffers.red[row] = red * red
+    for row in range(first, last):
+        green = np.float32((code[row] >> 10) & BITS) * part
+        buffers.green[row] = green * green
+    for row in range(first, last):
+        blue = np.float32(code[row] & BITS) * part
+        buffers.blue[row] = blue * blue
+    for row in range(first, last):
+        buffers.glow[row] = ONE
+        buffers.bare[row] = ZERO

@@ -1,0 +1,217 @@
+"""What the modelled radios have in common: powers, other stations, and the fate of packets."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Literal
+
+import numpy as np
+
+from harness.channel.links.airtime import PacketPlan
+from harness.channel.links.error_rate import ErrorRate
+from harness.channel.links.link import Carriage, Link
+from harness.channel.links.noise import convert_to_level
+from harness.channel.links.propagation import (
+    DECORRELATION,
+    PROPAGATION_MODELS,
+    Environment,
+    PropagationModel,
+)
+from harness.channel.links.sight import PathView
+from harness.channel.links.stations import (
+    OtherStations,
+    PathShadowing,
+    RadioBudget,
+    compute_message_level,
+)
+from harness.common.errors import UserError
+from harness.common.randomness import make_named_stream
+from harness.types.vocabulary import Floats, Message
+
+ErrorModel = Literal["curve", "step"]
+LONGEST_STREET = 10_000.0
+"""Metres."""
+MOST_STATIONS = 1000
+
+
+class RadioLink(Link):
+    """A radio with noise and other stations; a subclass says how packets get onto the channel.
+
+    The other stations and their samples come from the attempt's seed. Packets of two partners do
+    not overlap.
+    """
+
+    def __init__(
+        self,
+        *,
+        transmit_power: float,
+        antenna_gain: float,
+        noise_figure: float,
+        frequency_ghz: float,
+        environment: Environment,
+        propagation: PropagationModel,
+        shadowing: bool,
+        stations: int,
+        street: float,
+        errors: ErrorModel,
+        longest_queue: float,
+        with_delay: bool,
+        with_loss: bool,
+    ) -> None:
+        super().__init__()
+        for name, value, known in (
+            ("environment", environment, ("highway", "urban")),
+            ("propagation", propagation, PROPAGATION_MODELS),
+            ("errors", errors, ("curve", "step")),
+        ):
+            if value not in known:
+                raise UserError(f"link.{name} = {value!r}: unknown; valid: {', '.join(known)}")
+        if not isinstance(stations, int) or not 0 <= stations <= MOST_STATIONS:
+            raise UserError(f"link.stations = {stations}: must be from 0 to {MOST_STATIONS}")
+        if not 0 < street <= LONGEST_STREET:
+            raise UserError(f"link.street = {street:g} m: must be > 0 and ≤ {LONGEST_STREET:g}")
+        if not 0 < frequency_ghz < math.inf:
+            raise UserError(f"link.frequency_ghz = {frequency_ghz:g}: must be > 0")
+        if not 0 < longest_queue <= 3600:
+            raise UserError(f"link.longest_queue = {longest_queue:g} s: must be > 0 and ≤ 3600")
+        self.budget = RadioBudget(
+            power=transmit_power,
+            gains=2 * antenna_gain,
+            frequency=frequency_ghz,
+            environment=environment,
+            model=propagation,
+            shadowed=shadowing,
+        )
+        self.noise_figure = noise_figure
+        self.stations, self.street, self.errors = stations, street, errors
+        self.longest_queue = longest_queue
+        self.with_delay, self.with_loss = with_delay, with_loss
+        self._others: OtherStations | None = None
+        self._paths: dict[str, PathShadowing] = {}
+        self._origin: float | None = None  # s, of the first message
+        self._at_ego = np.zeros(0)
+
+    def reset(self, seed: int) -> None:
+        """Start an episode with no message sent; the other stations are placed again."""
+        super().reset(seed)
+        self._others, self._origin = None, None
+        self._paths = {}
+
+    @abstractmethod
+    def plan_packets(self, size_bytes: int) -> PacketPlan:
+        """Return how a message of a size is cut into packets."""
+
+    @abstractmethod
+    def start_stations(self, others: OtherStations) -> None:
+        """Start the other stations, at the first message of an episode."""
+
+    @abstractmethod
+    def send_packets(
+        self,
+        sender: str,
+        ready: float,
+        plan: PacketPlan,
+        *,
+        heard: Floats,
+        random: np.random.Generator,
+    ) -> tuple[list[float], list[Floats], float]:
+        """Return when packets are on the air, and what of other stations is at the ego then.
+
+        Args:
+            sender: name of the partner.
+            ready: seconds since the first message of the episode.
+            plan: packets of the message.
+            heard: milliwatts of every other station at the sender.
+            random: of the message.
+
+        Returns:
+            Start of every packet in seconds, copies one by one; milliwatts of interference and
+            noise for the copies of every fragment; channel busy ratio at the sender. No packets:
+            the queue was too long.
+        """
+
+    @abstractmethod
+    def get_error_rate(self, sight: str, plan: PacketPlan) -> ErrorRate:
+        """Return the errors of packets in one sight."""
+
+    def make_carriage(self, message: Message, view: PathView | None) -> Carriage:
+        """Return what becomes of a message: all its packets must arrive."""
+        if view is None:
+            raise ValueError("this link needs the surroundings of every planning step")
+        random = make_named_stream(
+            self._seed,
+            "link",
+            "radio",
+            message.sender,
+            str(message.capture_frame - self.first_frame),
+        )
+        others = self._prepare(message)
+        level = self._measure_level(message.sender, view, random)
+        plan = self.plan_packets(message.size_bytes)
+        heard = others.receive_at(self._place_sender(view), message.sender)
+        ready = message.capture_time - (self._origin or 0.0)
+        starts, noises, busy = self.send_packets(
+            message.sender, ready, plan, heard=heard, random=random
+        )
+        unsent = not starts
+        if unsent:
+            lost = self.with_delay
+        else:
+            failed = self._lose_packets(level, noises, view.sight, plan=plan, random=random)
+            lost = failed and self.with_loss
+        end = math.nan if unsent else starts[-1] + plan.packet_seconds - ready
+        return Carriage(
+            sender=message.sender,
+            frame=message.capture_frame,
+            time=message.capture_time,
+            size_bytes=message.size_bytes,
+            fragments=plan.fragments,
+            queue=math.nan if unsent else starts[0] - ready,
+            airtime=0.0 if unsent else plan.airtime,
+            delay=end if self.with_delay and not unsent else 0.0,
+            distance=view.distance,
+            sight=view.sight,
+            power=level,
+            busy=busy,
+            lost=lost,
+        )
+
+    def _prepare(self, message: Message) -> OtherStations:
+        if self._others is None:
+            self._others = OtherStations(self.budget, self.stations, self.street / 2, self._seed)
+            self._at_ego = self._others.receive_at(np.zeros(2), "ego")
+            self._origin = message.capture_time
+            self.start_stations(self._others)
+        return self._others
+
+    def _measure_level(self, sender: str, view: PathView, random: np.random.Generator) -> float:
+        """Return dBm of the message at the ego."""
+        path = self._paths.setdefault(sender, PathShadowing(DECORRELATION[self.budget.environment]))
+        path.move_ends(view, random)
+        return compute_message_level(self.budget, view, path.values)
+
+    def _place_sender(self, view: PathView) -> Floats:
+        """Return metres of a sender ahead of the ego and to its right."""
+        yaw = 0.0 if self._surroundings is None else self._surroundings.ego_lidar_in_world.yaw
+        east, south = view.sender.x - view.ego.x, view.sender.y - view.ego.y
+        cosine, sine = math.cos(yaw), math.sin(yaw)
+        return np.array([cosine * east + sine * south, cosine * south - sine * east])
+
+    def _lose_packets(
+        self,
+        level: float,
+        noises: list[Floats],
+        sight: str,
+        *,
+        plan: PacketPlan,
+        random: np.random.Generator,
+    ) -> bool:
+        """Return whether a fragment is lost; copies are combined, and their ratios add up.
+
+        Source: Chase 1985, "Code combining", for copies of one packet.
+        """
+        signal = 10.0 ** (level / 10)
+        ratios = np.array([(signal / copies).sum() for copies in noises])
+        errors = self.get_error_rate(sight, plan).compute_errors(convert_to_level(ratios))
+        return bool((random.random(len(errors)) < errors).any())

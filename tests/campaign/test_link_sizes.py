@@ -1,0 +1,63 @@
+"""The plan prints what radios make of messages, and links are plug-ins with a check."""
+
+from __future__ import annotations
+
+import pytest
+
+from crucible.check import check_plugin
+from crucible.plugins import iter_shipped_rows
+from harness.campaign.planning.link_sizes import list_link_notes
+from harness.channel.links.link import Carriage, Link
+from harness.channel.links.sight import PathView
+from harness.checks.link import findings_of
+from harness.types.vocabulary import Message
+from tests.campaign.tiny import composed
+
+
+def test_the_plan_says_which_messages_fit() -> None:
+    """By hand: 2 MB in slots of 974 B are 2,054; a message comes every 0.2 s."""
+    notes = list_link_notes(composed("link=[ideal,carla,nr_v2x]"))
+    assert len(notes) == 3
+    assert notes[0] == (
+        "nr_v2x: 20 boxes, 660 B: 1 packet, 1 ms of air; fits into the 0.2 s between two messages"
+    )
+    assert "2,000,000 B: 2,054 packets, 2054 ms of air; does not fit: 10.3 times the" in notes[2]
+    assert list_link_notes(composed()) == ()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["cellular:NrLink", "cellular:LteLink", "its_g5:ItsG5Link"])
+def test_our_radios_pass_the_check(name: str) -> None:
+    kind, findings = check_plugin(f"harness.channel.links.{name}")
+    assert kind == "a link"
+    assert {finding.verdict for finding in findings} == {"passed"}
+
+
+def test_links_are_listed_as_plugins() -> None:
+    (row,) = [row for row in iter_shipped_rows() if row.kind == "a link"]
+    assert row.name == "carla, ideal, itsg5, lte_v2x, nr_v2x, trace"
+
+
+class Forgetful(Link):
+    """A link that remembers earlier attempts: its reset forgets nothing."""
+
+    def __init__(self, delay: float = 0.0) -> None:
+        super().__init__()
+        self.delay, self.sent = delay, 0
+
+    def make_carriage(self, message: Message, view: PathView | None) -> Carriage:
+        self.sent += 1
+        return Carriage(
+            sender=message.sender,
+            frame=message.capture_frame,
+            time=message.capture_time,
+            size_bytes=message.size_bytes,
+            delay=self.delay if self.delay < 0 else 0.01 * self.sent,
+        )
+
+
+def test_a_link_that_remembers_or_is_early_fails_the_check() -> None:
+    outcomes = {finding.check: finding.verdict for finding in findings_of(Forgetful)}
+    assert outcomes == {"runs": "passed", "deterministic": "passed", "seed": "failed"}
+    early = findings_of(lambda: Forgetful(-1.0))
+    assert early[0].verdict == "failed"

@@ -1,0 +1,71 @@
+"""What is displayed of a search while it is driven: one number for an evaluation, and no other."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from harness.campaign.attempt.tasks import AttemptOutcome
+from harness.campaign.planning.estimate import ExpectedAttempts
+from harness.common.remaining_time import WorkPiece
+from harness.records.keys import AttemptKey
+from studies.search.candidates import SearchCandidate, SearchEvaluation, SearchOutcome
+from studies.search.following import DrivenEvaluations, EvaluationsTable
+from tests.keys import key_of
+
+EXPECTED = ExpectedAttempts(waiting=(WorkPiece(expected=10.0),) * 4, in_seconds=True)
+
+
+def key_number(number: int) -> AttemptKey:
+    return key_of("late", f"e{number:04}", "7", 1)
+
+
+def evaluation(number: int) -> SearchEvaluation:
+    outcome = SearchOutcome(outcome="clean", failed=False, objectives={"gap": 1.0})
+    return SearchEvaluation(SearchCandidate(number, {"delay": 0.25}, 1), outcome)
+
+
+def render_last_line(table: EvaluationsTable, console: Console, out: io.StringIO) -> str:
+    out.seek(0)
+    out.truncate()
+    console.print(table)
+    return " ".join(out.getvalue().splitlines()[-1].split()[1:])
+
+
+def test_a_bar_moves_as_attempts_end_and_counts_none_twice() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=120)
+    driven = DrivenEvaluations(plan="", total=6, done=2)
+    table = EvaluationsTable(driven, 2, console, expected=EXPECTED)
+    assert render_last_line(table, console, out) == "2 of 6 done about 0:20 left (rough)"
+    # two end while their batch is not in the ledger yet
+    for number in (2, 3):
+        table.begins(1, key_number(number), 1)
+        table.ends(1, AttemptOutcome(key=key_number(number), number=1), again=False)
+    assert render_last_line(table, console, out).startswith("4 of 6 done")
+    # the ledger has them, and one that an earlier run had driven
+    for number in (2, 3, 4):
+        table.note_evaluation(evaluation(number))
+    assert [line.split(":")[0].strip() for line in out.getvalue().splitlines()[-3:]] == [
+        "evaluation 2",
+        "evaluation 3",
+        "evaluation 4",
+    ]
+    assert render_last_line(table, console, out).startswith("5 of 6 done")
+
+
+def test_drives_of_a_confirmation_are_counted_from_one() -> None:
+    driven = DrivenEvaluations(plan="", total=6, done=0, word="drive")
+    assert driven.format_line(evaluation(0)).startswith("  drive 1 of 6: clean")
+    searched = DrivenEvaluations(plan="", total=6, done=0)
+    assert searched.format_line(evaluation(0)).startswith("  evaluation 0: clean")
+
+
+def test_what_may_end_early_says_so() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=120)
+    driven = DrivenEvaluations(plan="", total=4, done=0, at_most=True)
+    table = EvaluationsTable(driven, 1, console, expected=EXPECTED)
+    line = render_last_line(table, console, out)
+    assert line.endswith("of 4 done at most about 0:40 left (rough)")
