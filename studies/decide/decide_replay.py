@@ -37,6 +37,8 @@ that a fixed design needs for the stated power, and the mean number of pairs of 
 of the same power, over those of the fixed design; a pair is two drives. Then print how often null
 hypotheses are rejected in simulated populations."""
 
+FIXED_SAMPLES = 2000
+"""Experiments from which the power of a fixed design is estimated."""
 RECORDED, SIMULATED = "recorded", "simulated"
 
 
@@ -233,7 +235,7 @@ def compare_designs(
         margin=plan.rule.margin if plan.rule.question != "superiority" else 0.0,
         power=options.power,
         random=make_named_stream(options.seed, "decide", "fixed", name),
-        samples=2000,
+        samples=FIXED_SAMPLES,
     )
     # beyond what is tried, the ratio is at most the one that is printed
     fixed = min(fixed, MOST_ROUTES_TRIED)

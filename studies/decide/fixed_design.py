@@ -28,7 +28,7 @@ def decide_fixed_design(counts: Floats, routes: Integers, level: float, margin: 
 
     Args:
         counts: (..., 2) routes on which the second arm alone has a violation, and the first alone.
-        routes: (...,) numbers of routes.
+        routes: (...,) numbers of routes, or an array that broadcasts to them.
         level: two-sided error rate.
         margin: of equivalence; 0 asks for superiority only.
 
@@ -77,7 +77,7 @@ def count_fixed_routes(
     steps = np.diff(sizes, prepend=0)
     parts = random.multinomial(steps, chances, (samples, len(sizes)))[..., :2]
     counts = parts.cumsum(axis=1).astype(np.float64)
-    decisions = decide_fixed_design(counts, np.broadcast_to(sizes, counts.shape[:2]), level, margin)
+    decisions = decide_fixed_design(counts, sizes, level, margin)
     enough = np.isin(decisions, [int(one) for one in right]).mean(axis=0) >= power
     if not enough[-1]:
         return np.inf

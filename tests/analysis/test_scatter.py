@@ -1,4 +1,4 @@
-"""Figures of two numbers of each arm: one marker an arm, none hidden, each with its name."""
+"""Figures of two numbers of each arm: one marker an arm, none hidden, all with their names."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def marker_places(canvas: Canvas) -> dict[str, tuple[float, float]]:
 
 
 @pytest.mark.parametrize("count", [2, FEW, 12])
-def test_no_marker_hides_another_and_each_arm_has_its_name(count: int) -> None:
+def test_no_marker_hides_another_and_every_arm_has_its_name(count: int) -> None:
     """All undisturbed arms lie at one place, all disturbed ones at another."""
     points = [point(f"system{n}", "none", 5.0, 10.0) for n in range(count)]
     points += [point(f"system{n}", "latency", 4.6, 30.0) for n in range(count)]

@@ -93,6 +93,7 @@ SAFE = {
     "harness.evaluation.frame_evaluation.EvaluationSettings",
     "harness.evaluation.scoring.Coefficients",
     "harness.evaluation.windows.WindowRules",
+    "harness.world.brakes.TyreGrip",
     "harness.world.cameras.CameraMount",
     "harness.world.changes.added.AddedActor",
     "harness.world.changes.added_far.AddedFar",
