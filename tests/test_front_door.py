@@ -276,7 +276,7 @@ BAD_INPUT: list[tuple[list[str], str]] = [
     (["serve", "--port", "70000"], "carlite: "),
     (["status", "/nowhere"], "/nowhere"),
     (["tables", "/nowhere"], "/nowhere"),
-    (["check", "nothing"], "unknown system nothing; valid systems: "),
+    (["check", "zzz"], "unknown system zzz; valid systems: "),
 ]
 
 

@@ -58,7 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--power", type=float, default=0.8, metavar="P", help="of both designs (default: 0.8)")
     add("--samples", type=int, default=400, metavar="N", help="experiments (default: 400)")
     add(
-        "--null-samples", type=int, default=2000, metavar="N", help="the same under null hypotheses"
+        "--null-samples",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="experiments under null hypotheses (default: 2000)",
     )
     add("--most", type=int, default=4000, metavar="N", help="pairs at most (default: 4000)")
     add("--seed", type=int, default=1, metavar="N", help="of the experiments (default: 1)")

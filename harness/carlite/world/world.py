@@ -18,11 +18,12 @@ from harness.carlite.world.navigation import TownNavigation
 
 WORLD_STREAM = 1
 FIRST_ACTOR = 2
-ID_BLOCK = 5040
-"""Ids of an episode begin at `FIRST_ACTOR` and a multiple of this: small numbers divide it.
+ID_BLOCK = 120
+"""Ids of an episode begin at a multiple of this and `FIRST_ACTOR`.
 
-Pictures choose colours by an id's remainder. So an episode looks the same whatever the server
-played before; ids of two episodes differ, as CARLA's do.
+Pictures choose colours by an id's remainder, and this is a period of the choice. So an episode
+looks the same whatever the server played before; ids of two episodes differ, as CARLA's do. It is
+short, because instance images have 16 bits of an id.
 """
 DEFAULT_STEP = 0.05
 GRAVITY = 9.81
