@@ -83,13 +83,13 @@ def plot_curves(curves: dict[tuple[str, int], list[float]], file: Path) -> None:
         for colour, density in (("#1f6f8b", 50), ("#c0562f", 150)):
             here, there = curves[radio, density], WILAB_RECEPTION[radio, density]
             place.plot(DISTANCES, here, color=colour, label=f"{density}/km")
-            place.plot(DISTANCES, there, "o", color=colour, markersize=4, markerfacecolor="none")
+            place.plot(DISTANCES, there, "x", color=colour, markersize=4)
         place.set_title(radio)
         place.set_xlabel("distance (m)")
         place.set_ylim(0, 1.02)
         place.grid(alpha=0.3)
     axes[0].set_ylabel("packet reception ratio")
-    axes[0].legend(title="line: here, circle: WiLabV2Xsim", fontsize=7, title_fontsize=7)
+    axes[0].legend(title="line: here, cross: WiLabV2Xsim", fontsize=7, title_fontsize=7)
     figure.savefig(file)
 
 
