@@ -206,6 +206,7 @@ COLUMNS_WITH_NAN = {
     "frames": {"oldest_age"},
     "messages": {"delivered_time", "age_asked", "age_measured"},
     "events": {"x", "y", "ego_speed", "relative_speed"},
+    "links": {"queue", "airtime", "power", "busy", "arrival"},
 }
 """Columns in which NaN means that there is no value."""
 SIZES = ("length", "width", "height")

@@ -1,0 +1,82 @@
+"""`crucible volume DIR`: what is sent, under each definition that papers use."""
+
+from __future__ import annotations
+
+import argparse
+
+import pandas as pd
+
+from analysis.commands.options import (
+    add_folders_argument,
+    add_mixing_option,
+    add_out_option,
+    describe_command,
+    read_collection,
+    resolve_output_folder,
+)
+from analysis.tables.volumes import build_volume_frame
+from analysis.tables.writing import write_frame
+from analysis.terminal import print_escaped_line, show_grid
+from harness.common.command_registry import CommandDeclaration
+from harness.common.errors import UserError
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=25,
+    purpose="print what is sent, under each definition of communication volume",
+    extra="analysis",
+    examples=("crucible volume runs/demo",),
+)
+
+
+DESCRIPTION = """Print what partners send, for each arm, under each definition of communication
+volume that papers use: bytes of a message, their logarithm, bandwidth of a link, bytes that the ego
+gets at a step, all agents together, packets and airtime."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible volume` takes."""
+    describe_command(parser, DESCRIPTION)
+    add_folders_argument(parser)
+    add_out_option(parser)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_volume_command)
+
+
+def run_volume_command(options: argparse.Namespace) -> int:
+    """Print the table and write it."""
+    collection = read_collection(options, whole=True)
+    for note in collection.notes:
+        print_escaped_line(note)
+    volumes = build_volume_frame(collection)
+    if volumes.empty:
+        raise UserError(f"{collection.folder}: no drive has a message")
+    out = resolve_output_folder(options, collection)
+    write_frame(volumes, out, "volume", ["csv"])
+    head = ["volume", "", "value", "95 % interval", "used by"]
+    for arm, rows in volumes.groupby("arm", sort=False):
+        cells = [
+            [
+                str(row["volume"]),
+                str(row["unit"]),
+                format_volume(row["value"]),
+                format_volume_interval(row),
+                str(row["used by"]),
+            ]
+            for _, row in rows.iterrows()
+        ]
+        show_grid(f"{arm}: {rows.iloc[0]['drives']} drives", head, cells)
+    print_escaped_line(f"volume.csv is in {out}")
+    return collection.exit_code
+
+
+def format_volume(value: float) -> str:
+    """Return a number with three digits that count, or a dash."""
+    return "-" if pd.isna(value) else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def format_volume_interval(row: pd.Series) -> str:
+    """Return the interval of a row, or a dash where there is none."""
+    if pd.isna(row["low"]):
+        return "-"
+    return f"{format_volume(row['low'])} .. {format_volume(row['high'])}"
