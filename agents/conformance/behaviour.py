@@ -73,6 +73,16 @@ def check_message_effect(first: PlaybackRun, silent: PlaybackRun) -> Iterator[Fi
         )
 
 
+def note_missing_pictures() -> Iterator[Finding]:
+    """Yield that nothing is known of messages, since recorded steps have no pictures."""
+    yield Finding(
+        "messages",
+        "note",
+        "it reads images, and recorded steps have none: whether messages change its boxes is not"
+        " known",
+    )
+
+
 def check_pose_effect(first: PlaybackRun, moved: PlaybackRun) -> Iterator[Finding]:
     """Yield whether the believed poses of senders have no effect."""
     if has_same_boxes(list_cooperative_boxes(first), list_cooperative_boxes(moved)):

@@ -16,6 +16,7 @@ from agents.conformance.playback import (
 from agents.conformance.recorded_steps import Recording
 from agents.conformance.two_parts import CHECK, check_two_parts
 from harness.common.findings import Finding
+from harness.types.systems import has_image_reader
 
 DISPLACEMENT = 3.0 / 2**0.5
 """Metres along both axes: 3 m in total."""
@@ -131,6 +132,11 @@ class SystemExamination:
         self._record_findings("ego alone", behaviour.check_ego_alone(first, [silent, moved]))
         if not self._has_failed("messages", behaviour.check_message_effect(first, silent)):
             self._record_findings("believed pose", behaviour.check_pose_effect(first, moved))
+        elif has_image_reader(self._system) and not self._has_pictures():
+            self._record_findings("messages", behaviour.note_missing_pictures())
+
+    def _has_pictures(self) -> bool:
+        return any(step.observation.images for step in self._recording.steps)
 
     def _record_findings(self, check: str, findings: Iterable[Finding]) -> None:
         self._findings[check] = list(findings)

@@ -25,6 +25,9 @@ from harness.carlite.sensors.relief import GroundRelief, find_relief_label
 from harness.carlite.sensors.scene import SensorScene
 
 SCENERY_ID = 0x8000
+FARTHEST_CAMERA = 1e7
+"""Metres from the origin beyond which a camera sees nothing."""
+BLACK = 0xFF000000
 SKY, ROAD = int(SemanticLabel.SKY), int(SemanticLabel.ROAD)
 
 
@@ -85,7 +88,13 @@ class ColourCamera:
         return header + image.tobytes()
 
     def make_image(self, scene: SensorScene, pose: SensorPose, frame: int) -> tuple[bytes, Bytes]:
-        """Return the image's header, and the image: (rows, columns, 4), blue first."""
+        """Return the image's header, and the image: (rows, columns, 4), blue first.
+
+        A camera that is nowhere, or beyond any town, sees black.
+        """
+        if not is_pose_near(pose):
+            black = np.full((self._pinhole.height, self._pinhole.width), BLACK, np.uint32)
+            return self._pinhole.header, black.view(np.uint8).reshape(*black.shape, 4)
         picture = self._pinhole.render_picture(scene, pose, frame)
         light = scene.find_light()
         shown, facing = scene.list_lamp_codes()
@@ -116,6 +125,12 @@ class ColourCamera:
             level = int(self._film.tones[-1]) * 7 // 10
             render_rain(image, rain, frame, self._sensor_id, level * 0x010101)
         return self._pinhole.header, image.view(np.uint8).reshape(*image.shape, 4)
+
+
+def is_pose_near(pose: SensorPose) -> bool:
+    """Return whether a pose is known and within 10 000 km of the origin."""
+    place, turn = np.array(pose.position), np.array(pose.rotation)
+    return bool((np.abs(place) < FARTHEST_CAMERA).all() and np.isfinite(turn).all())
 
 
 class CosmosCamera:

@@ -87,6 +87,8 @@ def _add_pools(standing: Float32s, x: float, y: float, lamps: Floats) -> None:
 def _add_beam(
     light: Float32s, column: float, row: float, ahead_x: float, ahead_y: float, reach: float
 ) -> None:
+    if not abs(column) + abs(row) < 1e7:  # nowhere
+        return
     for i in range(max(int(row - reach), 0), min(int(row + reach) + 1, len(light))):
         for j in range(max(int(column - reach), 0), min(int(column + reach) + 1, light.shape[1])):
             along = (j - column) * ahead_x + (i - row) * ahead_y
@@ -104,7 +106,7 @@ def find_lamp_light(light: LampLight, x: float, y: float) -> float:
     """Return the light at a place in the world, m, from 0 to some 2."""
     u, v = x - light.x, y - light.y
     grid = light.light
-    if u < 0 or v < 0 or u >= grid.shape[1] - 1 or v >= grid.shape[0] - 1:
+    if not (0 <= u < grid.shape[1] - 1 and 0 <= v < grid.shape[0] - 1):  # nor where it is NaN
         return 0.0
     column, row = int(u), int(v)
     u, v = u - column, v - row

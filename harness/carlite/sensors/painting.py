@@ -173,11 +173,9 @@ def _paint_markings(
         if buffers.painted[row] == 0:
             continue
         x, y = buffers.x[row] - left, buffers.y[row] - front
-        if x < 0 or y < 0:
+        if not (0 <= x < markings.columns and 0 <= y < markings.rows):
             continue
         column_at, row_at = int(x), int(y)
-        if column_at >= markings.columns or row_at >= markings.rows:
-            continue
         cell = row_at * markings.columns + column_at
         if markings.first[cell] == markings.first[cell + 1]:
             continue

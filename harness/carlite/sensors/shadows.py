@@ -169,7 +169,8 @@ def render_shadows(
             for k in range(count):
                 after = k + 1 if k + 1 < count else 0
                 area += work[k, 0] * work[after, 1] - work[after, 0] * work[k, 1]
-            if abs(area) < 1e-9 or (closed and area > 0):
+            # no area, an endless one, or none that is known
+            if not 1e-9 <= abs(area) < 1e12 or (closed and area > 0):
                 continue
             _fill_face(shadows, work, count, keep)
 
@@ -244,11 +245,10 @@ def find_lit_share(shadows: ShadowMap, x: float, y: float, z: float) -> float:
     heights = shadows.heights
     u = (x - z * shadows.slant[0] - shadows.x) / shadows.cell - 0.5
     v = (y - z * shadows.slant[1] - shadows.y) / shadows.cell - 0.5
-    if u < 0 or v < 0:
+    # compared as floats: NaN is outside, too
+    if not (0 <= u < heights.shape[1] - 1 and 0 <= v < heights.shape[0] - 1):
         return 1.0
     column, row = int(u), int(v)
-    if row >= heights.shape[0] - 1 or column >= heights.shape[1] - 1:
-        return 1.0
     over = z + LIFT
     block_row, block = row // SHADOW_BLOCK, column // SHADOW_BLOCK
     if over >= shadows.highest[block_row, block]:

@@ -64,7 +64,7 @@ class ItsG5Link(RadioLink):
         frequency_ghz: float = 5.9,  # GHz
         environment: Environment = "urban",  # highway or urban
         propagation: PropagationModel = "tr37885",  # tr37885, tr103257 or winner_b1
-        shadowing: bool = True,
+        shadowing: bool = True,  # correlated along the way of both ends
         stations: int = 50,  # others on the channel
         street: float = 1000.0,  # m around the ego, over which they are spread
         errors: ErrorModel = "curve",  # curve: published, for MCS 0, 2, 4; or step
