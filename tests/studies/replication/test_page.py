@@ -11,9 +11,10 @@ PACKED = ROOT / "studies" / "replication" / "packed"
 PAGE = ROOT / "docs" / "study" / "replication.md"
 
 
-@pytest.mark.parametrize("part", ["seed-1", pytest.param("idm-seed-1", marks=pytest.mark.thorough)])
-def test_the_page_has_the_tables_of_the_packed_drives(part: str) -> None:
-    page = PAGE.read_text()
-    for frame in build_packed_frames(PACKED / "filter.parquet", [PACKED / f"{part}.parquet"]):
+@pytest.mark.thorough
+@pytest.mark.parametrize("parts", ["seed-*", "idm-seed-*"])
+def test_the_page_has_the_tables_of_the_packed_drives(parts: str) -> None:
+    page, files = PAGE.read_text(), sorted(PACKED.glob(f"{parts}.parquet"))
+    for frame in build_packed_frames(PACKED / "filter.parquet", files):
         assert len(frame) > 10
         assert format_markdown_table(frame) in page
