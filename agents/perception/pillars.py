@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_linear_bn_eval
 
+from agents.perception.autograd import apply_function
 from agents.perception.grid import PillarGrid
 from harness.types.vocabulary import Singles
 
@@ -95,8 +96,7 @@ class PillarEncoder(nn.Module):
         # (points + 1, channels); the last row is of the point that is all zeros
         outputs = self.pfn_layers[0](torch.from_numpy(features).to(device))
         if device.type == "cpu":
-            # torch has no types for `Function.apply`
-            strongest: Tensor = PillarMaximum.apply(outputs, pillars, full)  # type: ignore[no-untyped-call]
+            strongest = apply_function(PillarMaximum, outputs, pillars, full)
         else:
             points, padding = outputs[:-1], outputs[-1]
             number = torch.from_numpy(pillars).to(device)[:, None].expand(-1, self.channels)

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.perception.autograd import apply_function
 from agents.perception.backbones import make_plain_level
 from agents.perception.designs import BackboneDesign
 from agents.perception.pillars import Numbers64, PillarFeatures
@@ -151,8 +152,7 @@ def sum_tap_products(
     else:
         # training: product by product, with gradients
         taps = layer.weight.permute(2, 3, 1, 0).reshape(TAPS, layer.in_channels, -1)
-        # torch has no types for `Function.apply`
-        out = TapSums.apply(pillars.features, taps, (to, places))  # type: ignore[no-untyped-call]
+        out = apply_function(TapSums, pillars.features, taps, (to, places))
     return out if layer.bias is None else out + layer.bias
 
 

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from agents.perception.autograd import apply_function
 from agents.perception.grid import PillarGrid
 from harness.types.geometry import build_pose_matrix
 from harness.types.vocabulary import CameraImage, Floats, Singles
@@ -113,9 +114,7 @@ def splat_features(likely: Tensor, features: Tensor, cells: Cells, count: int) -
     Returns:
         (count, channels)
     """
-    # torch has no types for `Function.apply`
-    summed: Tensor = SplatFunction.apply(likely, features, (cells, count))  # type: ignore[no-untyped-call]
-    return summed
+    return apply_function(SplatFunction, likely, features, (cells, count))
 
 
 class SplatFunction(torch.autograd.Function):
