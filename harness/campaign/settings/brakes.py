@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.campaign.settings.config import build_part
+from harness.campaign.settings.config import build_typed_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.common.errors import UserError
 from harness.records.arms import BRAKES, DEFAULT_BRAKES, NONE, Arm
@@ -31,11 +31,7 @@ def build_all_brakes(settings: CampaignSettings) -> dict[str, TyreGrip]:
 
 def build_brakes(part: object, place: str) -> TyreGrip:
     """Return what the settings in a place make, if it is brakes."""
-    if not isinstance(part, dict) or "_target_" not in part:
-        raise UserError(f"configuration: {place} needs the _target_ of brakes")
-    brakes: TyreGrip = build_part(part, place)
-    if not isinstance(brakes, TyreGrip):
-        raise UserError(f"configuration: {place}: {part['_target_']} is not a TyreGrip")
+    brakes: TyreGrip = build_typed_part(part, place, TyreGrip, "brakes")
     return brakes
 
 

@@ -177,6 +177,26 @@ def build_part(settings: Any, place: str, **more: Any) -> Any:
         raise UserError(f"configuration: {place}: {format_one_line(problem)}") from None
 
 
+def build_typed_part(part: object, place: str, kind: type[Any], noun: str) -> Any:
+    """Return what the settings in a place make, if it is of a kind.
+
+    Args:
+        part: settings with `_target_`.
+        place: where in the configuration, for messages.
+        kind: the class that is needed.
+        noun: what it is, with its article, for messages.
+
+    Raises:
+        UserError: nothing is named, or something of another kind.
+    """
+    if not isinstance(part, dict) or "_target_" not in part:
+        raise UserError(f"configuration: {place} needs the _target_ of {noun}")
+    made = build_part(part, place)
+    if not isinstance(made, kind):
+        raise UserError(f"configuration: {place}: {part['_target_']} is not a {kind.__name__}")
+    return made
+
+
 def build_nested_parts(value: Any, place: str, **more: Any) -> Any:
     """Return settings with an object wherever they name a class.
 

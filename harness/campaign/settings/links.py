@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.campaign.settings.config import build_part
+from harness.campaign.settings.config import build_typed_part
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.channel.links.link import Link
 from harness.common.errors import UserError
@@ -36,11 +36,7 @@ def build_links(settings: CampaignSettings) -> dict[str, Link]:
 
 def build_link(part: object, place: str) -> Link:
     """Return what the settings in a place make, if it is a link."""
-    if not isinstance(part, dict) or "_target_" not in part:
-        raise UserError(f"configuration: {place} needs the _target_ of a link")
-    link: Link = build_part(part, place)
-    if not isinstance(link, Link):
-        raise UserError(f"configuration: {place}: {part['_target_']} is not a Link")
+    link: Link = build_typed_part(part, place, Link, "a link")
     return link
 
 
