@@ -83,7 +83,7 @@ def test_commands_of_analysis_work(
         if command[0] not in (*LONG, *OTHERWISE) and command not in done:
             assert dispatch_subcommand(command) == 0, command
             done.append(command)
-    assert len(done) == 11
+    assert len(done) == 12
     assert {file.suffix for file in tmp_path.iterdir()} == {".webp", ".png", ".rrd", ".mp4"}
 
 
