@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
-from harness.campaign.attempt import tasks
 from harness.campaign.folder.assignments import write_assignments
 from harness.campaign.folder.campaign_folder import (
     load_campaign_header,
@@ -22,9 +21,10 @@ from harness.campaign.folder.campaign_folder import (
 )
 from harness.campaign.planning.plan import SEEDS, refuse_unnameable
 from harness.campaign.printing.progress import QuietListener
-from harness.campaign.running.executors.interface import Executor, TaskSettings, WorkerSlot
+from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.executors.local import LocalExecutor
-from harness.campaign.running.runner import CampaignRunner, ProgressListener
+from harness.campaign.running.kept_slots import KeptSlots
+from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
@@ -59,28 +59,6 @@ def compute_fresh_seed(candidate: SearchCandidate) -> int:
     return candidate.seed % SEEDS
 
 
-class KeptSlot:
-    """A worker slot that stays open when a runner closes it."""
-
-    def __init__(self, slot: WorkerSlot) -> None:
-        self._slot = slot
-
-    def do(self, key: AttemptKey, number: int) -> tasks.AttemptOutcome:
-        """Run one try."""
-        return self._slot.do(key, number)
-
-    def position(self) -> tasks.DrivePosition | None:
-        """Return how far the current try has driven."""
-        return self._slot.position()
-
-    def stop(self) -> None:
-        """Stop the current try."""
-        self._slot.stop()
-
-    def close(self) -> None:
-        """Stay open for the next batch."""
-
-
 class SearchDriver:
     """Drives candidates in a campaign folder; `open_driver` makes it, and holds the lock."""
 
@@ -102,8 +80,7 @@ class SearchDriver:
             simulator.refuse_town(ready.town)
         self._conditions: dict[str, list[Any]] = {NONE: []}
         self._known: Mapping[str, Any] = {}  # settings in the folder
-        self._stack = ExitStack()
-        self._slots: list[WorkerSlot] = []
+        self._slots = KeptSlots(self._executor)
 
     @property
     def workers(self) -> int:
@@ -157,24 +134,11 @@ class SearchDriver:
         rebuild_ledger(self.folder)
         tries = self.ready.campaign["attempts_per_route"]
         queue = WorkQueue(list(dict.fromkeys(keys)), self.folder, tries, retry_failed=False)
-        if not queue:
-            return
-        if not self._slots:
-            work = self._make_task_settings()
-            self._slots = self._stack.enter_context(self._executor.slots(work, self.workers))
-        kept = [KeptSlot(slot) for slot in self._slots]
-        try:
-            CampaignRunner(self.folder, queue, kept, self._listener).run_queue()
-        except BaseException:
-            self.close()
-            raise
+        self._slots.run_queue(queue, self.folder, self._make_task_settings(), self._listener)
 
     def close(self) -> None:
         """Close the slots: simulators end."""
-        slots, self._slots = self._slots, []
-        for slot in slots:
-            slot.close()
-        self._stack.close()
+        self._slots.close()
 
     def _make_room(self, candidates: Sequence[SearchCandidate]) -> None:
         """Write what the conditions mean, and the routes with the hazards of each."""
