@@ -27,10 +27,12 @@ from analysis.attempt import COUNTED, METRIC_UNITS, SPANS, check_text, escape_su
 from analysis.broken import BrokenRecord, read_record
 from analysis.hazards import describe_hazards_not_run, make_hazard_columns
 from analysis.routes import RouteWay, read_route_ways, resolve_geometries
+from analysis.sampled import describe_sampled_routes
 from analysis.statistics.intervals import FEWEST_RESAMPLED_ROUTES
 from analysis.surrogates import ALONG, REACHED, SURROGATE_COLUMNS, add_oracle_columns
 from harness.common.errors import UserError
 from harness.records.arms import CORE, NONE, Arm, list_varying_factors
+from harness.records.decided import DECIDED_BY
 from harness.records.keys import AttemptKey
 from harness.records.ledger import get_line_key as ledger_key
 from harness.records.ledger import iter_ledger_lines
@@ -373,6 +375,9 @@ def list_missing_attempts(
     arms = sorted({key.arm for key in (*finished, *last)})
     seeds = get_campaign_settings(campaign)["seeds"]
     planned = {AttemptKey(arm, route, seed) for arm in arms for route in routes for seed in seeds}
+    # of sampled routes, only those that were sampled were planned
+    if DECIDED_BY in campaign.header:
+        planned = set()
     for key in sorted((planned | set(last)) - set(finished)):
         line = last.get(key, {"failure": "not tried yet", "message": ""})
         yield {
@@ -396,6 +401,7 @@ def list_collection_notes(
     """Yield notes for readers of any table."""
     # what could not be read, or was not run
     yield from describe_hazards_not_run(attempts)
+    yield from describe_sampled_routes(campaigns)
     for campaign, campaign_ways in zip(campaigns, ways, strict=True):
         if not campaign_ways:
             yield f"{campaign.folder}: no routes folder; each route name counts as one geometry"

@@ -37,6 +37,7 @@ from analysis.figures.driving import (
     render_pairs_figure,
     render_subgroups_figure,
 )
+from analysis.sampled import describe_decided
 from analysis.subgroups import compute_subgroup_differences, parse_grouping
 from analysis.surrogates import GOAL_TIME, count_early_ends
 from analysis.tables.writing import format_p, write_frame, write_text
@@ -150,6 +151,8 @@ def run_compare_command(options: argparse.Namespace) -> int:
     # print and draw every pair
     for comparison in comparisons:
         show_arm_comparison(comparison, table, len(comparisons) > 1)
+        for line in describe_decided(collection.campaigns, comparison.a.arm, comparison.b.arm):
+            print_escaped_line(f"  {line}")
         name = escape_file_name(
             f"compare-{comparison.a.name}-{comparison.b.name}".replace("/", "-")
         )

@@ -23,6 +23,7 @@ from analysis.commands.options import (
 )
 from analysis.drawing.svg import render_svg_file
 from analysis.figures.perception import render_along_route_figure
+from analysis.sampled import build_sampling_frame
 from analysis.tables.all_tables import build_all_tables
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import write_frame, write_table, write_text
@@ -84,6 +85,9 @@ def write_all_tables(
     write_frame(collection.attempts, out, "attempts", frames)
     write_frame(collection.missing, out, "missing", frames)
     write_frame(build_broken_table(collection), out, "broken", frames)
+    sampling = build_sampling_frame(collection.campaigns)
+    if len(sampling):
+        write_frame(sampling, out, "sampling", frames)
     for table in tables:
         write_table(table, out, formats)
         if table.name == "along_route":

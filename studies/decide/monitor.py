@@ -61,14 +61,18 @@ class RoutePopulation:
     Attributes:
         strata: (routes,) number of each route's stratum.
         expected: (strata,) mean square of differences that is expected beforehand.
+        declared: (strata,) shares of the population; None: those of the routes.
     """
 
     strata: Integers
     expected: Floats
+    declared: Floats | None = None
 
     @property
     def shares(self) -> Floats:
-        """(strata,) shares of the routes."""
+        """(strata,) shares of the population."""
+        if self.declared is not None:
+            return self.declared
         counts = np.bincount(self.strata, minlength=len(self.expected))
         return np.asarray(counts / counts.sum())
 
@@ -152,6 +156,27 @@ class ComparisonMonitor:
         spread = np.maximum(squares - self.predictions**2, 1e-6) ** 0.5
         return np.asarray(population.shares * spread)
 
+    def weigh_batch(
+        self, population: RoutePopulation, batch: RouteBatch, differences: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return values whose mean is the population's, with the predictions of so far.
+
+        Args:
+            population: that routes are sampled from.
+            batch: the routes.
+            differences: (samples, n) of them.
+
+        Returns:
+            (samples, n) values; (samples,) the lowest and the highest that there could be.
+        """
+        rows = np.arange(len(differences))[:, None]
+        predictions = self.predictions
+        strata = population.strata[batch.routes]
+        weights = (population.shares / batch.chances)[rows, strata]
+        values = weigh_difference(differences, predictions[rows, strata], weights)
+        values += (population.shares * predictions).sum(axis=1)[:, None]
+        return values, *compute_value_range(population.shares, batch.chances, predictions)
+
     def learn(self, population: RoutePopulation, batch: RouteBatch, differences: Floats) -> None:
         """Bet on the differences of a batch.
 
@@ -161,13 +186,8 @@ class ComparisonMonitor:
             differences: (samples, n) of them.
         """
         rows = np.arange(len(differences))[:, None]
-        predictions = self.predictions
         strata = population.strata[batch.routes]
-        weights = (population.shares / batch.chances)[rows, strata]
-        values = weigh_difference(differences, predictions[rows, strata], weights)
-        values += (population.shares * predictions).sum(axis=1)[:, None]
-        low, high = compute_value_range(population.shares, batch.chances, predictions)
-        self.mean.bet(values, low, high)
+        self.mean.bet(*self.weigh_batch(population, batch, differences))
         self.signs.bet(differences, strata)
         powers = (np.ones_like(differences), differences, differences**2)
         for number, power in enumerate(powers):

@@ -21,6 +21,7 @@ from harness.campaign.settings.type_checks import find_type_mistakes
 from harness.common.errors import UserError
 from harness.common.locks import lock_file
 from harness.records.arms import Arm
+from harness.records.decided import DECIDE_FILE, DECIDED_BY
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, get_line_key, parse_ledger_line, read_written_lines
 from harness.records.message_usage import find_arm_fault
@@ -29,7 +30,11 @@ from harness.records.writing import EPISODES
 
 OF_A_SEARCH = ("search", "confirm", "shrink")
 OF_TWINS = ("twins", "critical")
-KNOWN = ("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "report", *OF_TWINS, *OF_A_SEARCH)
+OF_DECIDE = (DECIDE_FILE, "generated")
+KNOWN = (
+    *("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "report"),
+    *(*OF_TWINS, *OF_A_SEARCH, *OF_DECIDE),
+)
 """What belongs into a campaign folder."""
 ONLY_NAMED = ("system", "simulator", "executor", "export")
 """Groups of the settings whose classes a survey never builds."""
@@ -174,9 +179,10 @@ def list_planned_attempts(
 
     Where a system's class is not at hand, or seeds are invalid, they are those that were seen; also
     where the settings name a class that may not be built without trust. Twins, and evaluations of
-    a search, are driven one by one: they are those that were seen, too.
+    a search, are driven one by one: they are those that were seen, too. So are the pairs that
+    `crucible decide` samples.
     """
-    if has_single_attempts(header):
+    if has_single_attempts(header) or DECIDED_BY in header:
         return tuple(seen), []
     settings: CampaignSettings = header["settings"]
     troubles: list[str] = []

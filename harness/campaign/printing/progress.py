@@ -31,7 +31,12 @@ UNKNOWN = ExpectedAttempts()
 
 @contextmanager
 def follow_progress(
-    mode: str, standing: CampaignProgress, workers: int, expected: ExpectedAttempts = UNKNOWN
+    mode: str,
+    standing: CampaignProgress,
+    workers: int,
+    expected: ExpectedAttempts = UNKNOWN,
+    *,
+    at_most: bool = False,
 ) -> Iterator[ProgressListener]:
     """Follow a campaign: a `live` table, `plain` lines, `json` lines, or `quiet`.
 
@@ -40,12 +45,13 @@ def follow_progress(
         standing: how far the campaign has come.
         workers: attempts at a time.
         expected: what the attempts are expected to take.
+        at_most: whether fewer may do.
     """
     if mode in ("live", "plain"):
         for line in list_start_lines(standing):
             console.print(line, highlight=False)
     if mode == "live" and console.is_terminal:
-        table = LiveTable(standing, workers, console, expected=expected)
+        table = LiveTable(standing, workers, console, expected=expected, at_most=at_most)
         with Live(table, console=console, refresh_per_second=4, transient=True):
             yield table
     elif mode in ("live", "plain"):

@@ -1,9 +1,9 @@
 """What a packed study holds: one Parquet file with a row for each attempt, and a few others.
 
-Rows are of five kinds. A `campaign` is its `campaign.yaml`, a `route` a file of its `routes`,
-`critical` one of its critical sizes, `tries` the lines of its `ledger.jsonl`, an `attempt` its
-result with the columns of its planning steps as lists. Columns that a kind does not have are null.
-A campaign with critical sizes is followed by its twins: a campaign called `NAME/twins`.
+Rows are of six kinds. A `campaign` is its `campaign.yaml`, a `route` a file of its `routes`,
+`critical` one of its critical sizes, `decide` its `decide.jsonl`, `tries` the lines of its
+`ledger.jsonl`, an `attempt` its result with the columns of its planning steps as lists. Columns
+that a kind does not have are null. A campaign with critical sizes is followed by its twins: a campaign called `NAME/twins`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ HEADER = b"crucible_packed"
 """The key of the file's metadata under which its format stands."""
 PACKED = "packed"
 """The key of `campaign.yaml` that marks a folder which was unpacked."""
-CAMPAIGN, ROUTE, SIZES, TRIES, ATTEMPT = KINDS = (
+CAMPAIGN, ROUTE, SIZES, DECIDED, TRIES, ATTEMPT = KINDS = (
     "campaign",
     "route",
     "critical",
+    "decide",
     "tries",
     "attempt",
 )

@@ -25,6 +25,7 @@ from harness.common.safe_reading import (
     refuse_link,
 )
 from harness.records.critical import CRITICAL
+from harness.records.decided import DECIDE_FILE
 from harness.records.digests import hash_attempt_records, hash_bytes
 from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, iter_ledger_lines
@@ -32,6 +33,7 @@ from harness.records.names import escape_file_name
 from harness.records.packing.layout import (
     ATTEMPT,
     CAMPAIGN,
+    DECIDED,
     PACKED,
     ROUTE,
     ROUTES,
@@ -149,6 +151,10 @@ def iter_campaign_rows(
                 " whole, without the files of --without that hold it"
             )
         yield make_text_row(SIZES, name, sizes, text)
+    # how routes were chosen
+    if os.path.lexists(campaign.folder / DECIDE_FILE):
+        text = read_exact_text(campaign.folder / DECIDE_FILE, STUDY_RECORD, campaign.folder)
+        yield make_text_row(DECIDED, name, DECIDE_FILE, text)
     # ledger and attempts: those that are new
     held = set(known.ledger) if known is not None else set()
     new = [line for line in iter_packed_ledger(campaign.folder) if line not in held]

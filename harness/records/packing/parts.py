@@ -26,11 +26,13 @@ from harness.common.safe_reading import (
 )
 from harness.records.arms import Arm
 from harness.records.critical import CRITICAL
+from harness.records.decided import DECIDE_FILE
 from harness.records.digests import hash_bytes
 from harness.records.keys import AttemptKey
 from harness.records.packing.layout import (
     ATTEMPT,
     CAMPAIGN,
+    DECIDED,
     FORMAT,
     HEADER,
     KINDS,
@@ -52,6 +54,7 @@ TEXT_KINDS: dict[str, FileKind] = {
     CAMPAIGN: SETTINGS_FILE,
     ROUTE: LAID_ROUTE,
     SIZES: STUDY_RECORD,
+    DECIDED: STUDY_RECORD,
     ATTEMPT: JSON_RECORD,
 }
 """What the text of a row is once it is a file again."""
@@ -126,6 +129,7 @@ class PackedCampaign:
     routes: dict[str, str] = field(default_factory=dict)  # texts by their place in the folder
     sums: dict[str, str] = field(default_factory=dict)  # digests of all of them
     sizes: dict[str, str] = field(default_factory=dict)  # critical ones, texts by their place
+    decided: str | None = None  # how routes were chosen: decide.jsonl
     ledger: list[str] = field(default_factory=list)  # lines
     attempts: list[PackedAttempt] = field(default_factory=list)
 
@@ -243,6 +247,8 @@ def add_row(
             campaign.routes[row["name"]] = text
     elif kind == SIZES:
         campaign.sizes[check_packed_place(row["name"], CRITICAL, 1)] = text
+    elif kind == DECIDED:
+        campaign.decided = str(text)
     elif kind == TRIES:
         campaign.ledger += text.splitlines()
     elif kind == ATTEMPT:
@@ -296,6 +302,10 @@ def merge_campaign_parts(known: PackedCampaign, more: PackedCampaign, file: Path
     for place, text in more.sizes.items():
         if known.sizes.setdefault(place, text) != text:
             raise UserError(f"{file}: {more.name}: {place} differs from the parts before it")
+    # a later part has the lines of an earlier one, and more
+    if more.decided is not None and not more.decided.startswith(known.decided or ""):
+        raise UserError(f"{file}: {more.name}: {DECIDE_FILE} differs from the parts before it")
+    known.decided = more.decided or known.decided
     there = {attempt.key for attempt in known.attempts}
     if twice := sorted(attempt.key for attempt in more.attempts if attempt.key in there):
         raise UserError(f"{file}: {more.name}: {twice[0]} is in a part before it too")

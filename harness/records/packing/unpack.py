@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.common.errors import UserError
+from harness.records.decided import DECIDE_FILE
 from harness.records.ledger import LEDGER
 from harness.records.packing.layout import STEPS
 from harness.records.packing.parts import PackedAttempt, PackedCampaign, read_packed_campaigns
@@ -71,10 +72,11 @@ def write_campaigns(campaigns: Mapping[str, PackedCampaign], out: Path) -> None:
 
 
 def write_shell(campaign: PackedCampaign, folder: Path) -> None:
-    """Write what a campaign has besides its attempts: settings, routes and critical sizes."""
+    """Write what a campaign has besides its attempts: settings, routes, sizes, sampling."""
     folder.mkdir(parents=True)
     (folder / "campaign.yaml").write_bytes(campaign.header.encode())
-    for place, text in (campaign.routes | campaign.sizes).items():
+    decided = {} if campaign.decided is None else {DECIDE_FILE: campaign.decided}
+    for place, text in (campaign.routes | campaign.sizes | decided).items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_bytes(text.encode())
 

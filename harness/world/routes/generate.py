@@ -320,32 +320,73 @@ def run_routes_generate(options: argparse.Namespace) -> int:
     network, kinds = load_road_network(town, options.maps), options.kinds.split(",")
     refuse_unknown_kinds(kinds)
     space = None if options.space is None else read_space(options.space, kinds)
-    try:
-        with ExitStack() as stack:
-            host, port = options.host, options.port
-            if port is None:
-                maps = None if options.maps is None else str(options.maps)
-                server = stack.enter_context(CarliteSimulator(maps).lease_server(town))
-                host, port = server.host, server.port
-            routes, hazards = generate_routes(
-                network,
-                town,
-                seed=seed,
-                count=options.count,
-                kinds=kinds,
-                space=space,
-                check=open_placement_check(stack, host, port=port, town=town, seed=seed),
-                watcher=stack.enter_context(RouteProgressBar(options.count)),
-                fewer=options.fewer,
-            )
-    except AttemptError as problem:
-        raise UserError(f"{problem}; mend that, or try another simulator") from None
+    routes, hazards = generate_in_simulator(
+        network,
+        town,
+        seed=seed,
+        count=options.count,
+        kinds=kinds,
+        space=space,
+        maps=options.maps,
+        address=None if options.port is None else (options.host, options.port),
+        fewer=options.fewer,
+    )
     write_routes(options.out / "routes.xml", routes)
     write_hazards(options.out / "hazards.json", hazards)
     for shortage in iter_shortages(hazards, kinds, options.count):
         print(shortage)
     print(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
     return 0
+
+
+def generate_in_simulator(
+    network: RoadNetwork,
+    town: str,
+    *,
+    seed: int,
+    count: int,
+    kinds: Sequence[str],
+    maps: Path | None,
+    space: Space | None = None,
+    address: tuple[str, int] | None = None,
+    fewer: bool = False,
+) -> tuple[list[RouteSpec], list[HazardSpec]]:
+    """Return routes and hazards, each hazard tried in a running simulator.
+
+    Args:
+        network: the town's roads.
+        town: its name.
+        seed: of routes and hazards.
+        count: how many routes.
+        kinds: of hazards.
+        maps: folder of OpenDRIVE files; None for shipped towns.
+        space: parameters by kind; None: all that the kinds declare.
+        address: host and port of the simulator; None: a new carlite.
+        fewer: whether fewer routes are accepted.
+
+    Raises:
+        UserError: no room for so many routes, or the simulator fails.
+    """
+    try:
+        with ExitStack() as stack:
+            if address is None:
+                named = None if maps is None else str(maps)
+                server = stack.enter_context(CarliteSimulator(named).lease_server(town))
+                address = server.host, server.port
+            host, port = address
+            return generate_routes(
+                network,
+                town,
+                seed=seed,
+                count=count,
+                kinds=kinds,
+                space=space,
+                check=open_placement_check(stack, host, port=port, town=town, seed=seed),
+                watcher=stack.enter_context(RouteProgressBar(count)),
+                fewer=fewer,
+            )
+    except AttemptError as problem:
+        raise UserError(f"{problem}; mend that, or try another simulator") from None
 
 
 class RouteProgressBar:
