@@ -74,6 +74,7 @@ class StudyState:
         stratified: the population.
         comparisons: in the order of the declaration.
         drives: attempts of compared arms so far.
+        spent: of the budget: arms of each pair, of one that was sampled again as well.
         batches: that were driven.
         visits: of each route.
     """
@@ -81,6 +82,7 @@ class StudyState:
     stratified: StratifiedRoutes
     comparisons: list[ComparisonProgress]
     drives: set[AttemptKey] = field(default_factory=set)
+    spent: int = 0
     batches: int = 0
     pairs: int = 0
     visits: dict[int, int] = field(default_factory=dict)
@@ -228,9 +230,9 @@ def stratify_by_ideal(plan: DecidePlan, driver: StudyDriver) -> StratifiedRoutes
 def count_next_pairs(plan: DecidePlan, state: StudyState, arms: int) -> int:
     """Return how many pairs the budget allows in the next batch.
 
-    It depends on drives so far alone, and not on what is sampled next.
+    It depends on earlier batches alone, and not on what is sampled next.
     """
-    left = plan.declaration.most - len(state.drives)
+    left = plan.declaration.most - state.spent
     return min(plan.declaration.batch, left // max(arms, 1))
 
 
@@ -299,6 +301,7 @@ def take_in_batch(
         ]
         one.learn(population, batch.batch, np.array([differences]))
     state.drives.update(keys)
+    state.spent += len(keys)
     state.batches, state.pairs = batch.number, state.pairs + len(pairs)
     decide_study(state.comparisons, plan.declaration.level, state.pairs)
 

@@ -60,7 +60,7 @@ def estimate_drives_left(plan: DecidePlan, state: StudyState) -> dict[str, str]:
     """Return by comparison the drives of its two arms that it may still take, as text."""
     if not state.pairs:
         return {}
-    most = (plan.declaration.most - len(state.drives)) // ARMS_OF_PAIR
+    most = (plan.declaration.most - state.spent) // ARMS_OF_PAIR
     forecast = forecast_study(
         state.stratified.population,
         state.comparisons,

@@ -3,7 +3,8 @@
 Rows are of six kinds. A `campaign` is its `campaign.yaml`, a `route` a file of its `routes`,
 `critical` one of its critical sizes, `decide` its `decide.jsonl`, `tries` the lines of its
 `ledger.jsonl`, an `attempt` its result with the columns of its planning steps as lists. Columns
-that a kind does not have are null. A campaign with critical sizes is followed by its twins: a campaign called `NAME/twins`.
+that a kind does not have are null. A campaign with critical sizes is followed by its twins: a
+campaign called `NAME/twins`.
 """
 
 from __future__ import annotations
