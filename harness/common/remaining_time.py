@@ -183,9 +183,7 @@ class WorkForecast:
             return RemainingTime(0.0, rough)
         if self.lanes < 1:
             return RemainingTime(None, rough)
-        paces = PieceRates.from_pieces(
-            finished, running, waiting, now=now, absolute=self._absolute
-        )
+        paces = PieceRates.from_pieces(finished, running, waiting, now=now, absolute=self._absolute)
         if paces is None:
             return RemainingTime(None, rough)
         left = [paces.estimate_rest(one, now) for one in running]
@@ -277,23 +275,29 @@ class PieceRates:
         """
         rates = self
         for _ in range(SWEEPS):
-            rates = replace(rates, by_group=rates._compute_factors(pairs, "group"))
-            rates = replace(rates, by_kind=rates._compute_factors(pairs, "kind"))
+            others = replace(rates, by_group={})
+            groups = [(piece.group, piece, seconds) for piece, seconds in pairs]
+            rates = replace(rates, by_group=others.compute_factors(groups))
+            others = replace(rates, by_kind={})
+            kinds = [(piece.kind, piece, seconds) for piece, seconds in pairs]
+            rates = replace(rates, by_kind=others.compute_factors(kinds))
         return rates
 
-    def _compute_factors(
-        self, pairs: Sequence[tuple[WorkPiece, float]], name: str
+    def compute_factors(
+        self, taken: Iterable[tuple[Hashable, WorkPiece, float]]
     ) -> dict[Hashable, float]:
-        """Return the factors of kinds or groups, given the others'."""
+        """Return the factor of each label: what its pieces took, over what is predicted of them.
+
+        Args:
+            taken: labels, pieces, and the seconds that they took; None is no label.
+        """
         prior = PRIOR_WEIGHT * self.overall * self.usual
-        others = replace(self, **{f"by_{name}": {}})
-        taken: dict[Hashable, float] = {}
-        predicted: dict[Hashable, float] = {}
-        for piece, seconds in pairs:
-            of = getattr(piece, name)
-            taken[of] = taken.get(of, prior) + seconds
-            predicted[of] = predicted.get(of, prior) + others.predict_seconds(piece)
-        return {of: taken[of] / predicted[of] for of in taken if of is not None and predicted[of]}
+        sums: dict[Hashable, tuple[float, float]] = {}
+        for label, piece, seconds in taken:
+            if label is not None:
+                had, predicted = sums.get(label, (prior, prior))
+                sums[label] = had + seconds, predicted + self.predict_seconds(piece)
+        return {label: had / predicted for label, (had, predicted) in sums.items() if predicted > 0}
 
     def predict_seconds(self, piece: WorkPiece) -> float:
         """Return the seconds that a piece is to take."""

@@ -151,8 +151,9 @@ def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
     # one thread for each process: more would compete for the cores
     with limit_process_threads():
         if workers == 1 or len(left) < 2:
+            # this process notes scene after scene
             for task in left:
-                done(work(task))
+                work(task, done)
             return
         with multiprocessing.get_context("spawn").Pool(workers) as pool:
             for count in pool.imap_unordered(work, left):
@@ -177,8 +178,16 @@ def limit_process_threads() -> Iterator[None]:
 _systems: dict[str, AskableSystem] = {}
 
 
-def compute_block(study: OfflineStudy, task: tuple[int, Sequence[SceneSource]]) -> int:
-    """Compute one block, write it, and return how many scenes it has."""
+def compute_block(
+    study: OfflineStudy, task: tuple[int, Sequence[SceneSource]], done: Done | None = None
+) -> int:
+    """Compute one block, write it, and return how many scenes it has.
+
+    Args:
+        study: what is asked.
+        task: number of the block, and its scenes.
+        done: is called after each scene.
+    """
     number, block = task
     for name in study.systems:
         if name not in _systems:
@@ -189,6 +198,8 @@ def compute_block(study: OfflineStudy, task: tuple[int, Sequence[SceneSource]]) 
     for source in block:
         asking = SceneRows(study=study, scene=read_scene(source), rows=rows)
         asking.ask_systems(systems, tests)
+        if done is not None:
+            done(1)
     write_block(study.folder, number, rows)
     return len(block)
 
