@@ -1,6 +1,6 @@
-"""Estimates along recorded campaigns: attempts in the order in which they ran, on a made-up clock.
+"""Estimates along recorded campaigns: attempts in their order, on a made-up clock.
 
-`recorded_durations.csv` has the attempts of six campaigns of this house. `seconds` is what each took
+`recorded_durations.csv` has the attempts of six campaigns. `seconds` is what each took
 on a machine whose load changed. `steady_seconds` is its ticks times the median seconds of a tick of
 its system in the campaign: what it would have taken under constant load. The errors with the latter
 are those of the estimator; the rest comes from the load, which no estimator knows.

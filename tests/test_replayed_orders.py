@@ -45,7 +45,7 @@ def test_routes_make_estimates_better_where_they_come_again() -> None:
 def test_equal_attempts_are_estimated_exactly() -> None:
     (attempt, *_) = read_recorded_campaigns()["demonstration"]
     first, *later = replay_campaign([attempt] * 40, 1, steady=True)
-    assert later == pytest.approx([0, 0], abs=0.03)
+    assert later == pytest.approx([0, 0], abs=0.05)
     assert first == pytest.approx(0, abs=0.05)
 
 
