@@ -40,7 +40,7 @@ class ProcessorTolerance:
 
 
 ANOTHER_PROCESSOR = ProcessorTolerance(
-    score=1.0, completion=0.01, seconds=0.2, duration_share=0.02, count_share=0.3, count=10
+    score=1.0, completion=0.01, seconds=0.2, duration_share=0.02, count_share=0.25, count=5
 )
 """Seconds are one planning step; the other values contain all differences of the measured table."""
 
