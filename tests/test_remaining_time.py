@@ -230,7 +230,7 @@ def test_two_workers_that_end_one_after_another_are_no_sudden_speed() -> None:
     for done, at in ((1, 30), (2, 31), (3, 60), (4, 62)):
         clock.now = 100.0 + at
         bar.note_done(done)
-    # eight are left, each worker has just begun one: four rounds of thirty seconds
+    # eight are left, and both workers are at the beginning of one: four rounds of thirty seconds
     assert seconds_left(bar.forecast) == pytest.approx(4 * 30, rel=0.05)
     for done, at in ((6, 91), (8, 121), (10, 151), (11, 180)):
         clock.now = 100.0 + at

@@ -77,10 +77,10 @@ class BarForecast:
         self.done = done
         if now > before:
             # one of each worker, or a block of one worker
-            one_each = 1 < now - before <= len(self._lanes)
-            for _ in range(now - before if one_each else 1):
+            one_per_worker = 1 < now - before <= len(self._lanes)
+            for _ in range(now - before if one_per_worker else 1):
                 lane = self._lanes.popleft()
-                self.forecast.end_several_pieces(lane, 1 if one_each else now - before)
+                self.forecast.end_several_pieces(lane, 1 if one_per_worker else now - before)
                 if self.forecast.waiting:
                     self.forecast.begin_piece(lane)
                     self._lanes.append(lane)

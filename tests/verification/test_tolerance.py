@@ -82,22 +82,22 @@ def test_scores_and_completion(entry: str, inside: float, beyond: float) -> None
     put: dict[str, float] = {}
     for value, lines in ((inside, 0), (beyond, 1)):
         put[entry] = value
-        found = change(
+        differing = change(
             make_result("collision_pedestrian"),
             lambda result: result["crucible"].update(put),
         )
-        assert len(found) == lines
+        assert len(differing) == lines
 
 
 def test_a_violation_may_come_a_planning_step_later_and_no_more() -> None:
     put: dict[str, float] = {}
     for seconds, lines in ((ANOTHER_PROCESSOR.seconds, 0), (0.25, 1)):
         put["time"] = 24.1 + seconds
-        found = change(
+        differing = change(
             make_result("collision_pedestrian"),
             lambda result: result["crucible"]["violation"].update(put),
         )
-        assert len(found) == lines
+        assert len(differing) == lines
 
 
 def test_another_ending_is_no_rounding() -> None:
@@ -115,8 +115,8 @@ def test_a_longer_drive_to_the_goal_differs() -> None:
     put: dict[str, float] = {}
     for seconds, lines in ((39.2, 0), (39.4, 1)):
         put["duration_game"] = seconds
-        found = change(make_result(), lambda result: result["meta"].update(put))
-        assert len(found) == lines
+        differing = change(make_result(), lambda result: result["meta"].update(put))
+        assert len(differing) == lines
 
 
 def test_no_number_is_within_no_tolerance() -> None:
