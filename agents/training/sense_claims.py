@@ -51,7 +51,7 @@ class SenseClaim:
 
     @property
     def verdict(self) -> SenseVerdict:
-        """Found above zero; not found below zero, or where the paper's number is excluded."""
+        """`found` above zero; `not found` below zero, or without the paper's number in the interval."""
         low, high = self.family
         if math.isnan(low):
             return "undecided"
@@ -91,14 +91,14 @@ class ResampledSenses:
     def errors(self) -> dict[Cell, dict[str, Floats]]:
         """(1 + resamples,) mean number of each pattern in a frame, by cell."""
         sizes = self._weights @ np.bincount(self._number)
-        found: dict[Cell, dict[str, Floats]] = {}
+        means: dict[Cell, dict[str, Floats]] = {}
         for cell, frames in self._counts.items():
-            found[cell] = {}
+            means[cell] = {}
             for name in PATTERNS:
                 values = [frame[name] for frame in frames]
                 sums = np.bincount(self._number, values, self._weights.shape[1])
-                found[cell][name] = np.asarray(self._weights @ sums / sizes, np.float64)
-        return found
+                means[cell][name] = np.asarray(self._weights @ sums / sizes, np.float64)
+        return means
 
     @cached_property
     def precision(self) -> dict[Cell, Floats]:
@@ -110,13 +110,13 @@ class ResampledSenses:
             pool_matches(one for one, n in zip(frames, self._number, strict=True) if n == scenario)
             for scenario in range(self._weights.shape[1])
         ]
-        found: Floats = np.array(
+        precision: Floats = np.array(
             [
                 compute_average_precision(repeat_pools(pools, times), "all_point")
                 for times in self._weights
             ]
         )
-        return found
+        return precision
 
     def list_schemes(self, *senses: Sense) -> list[str]:
         """Return the cooperative schemes that were asked with all of these senses."""
@@ -224,10 +224,15 @@ def iterate_claims() -> Iterator[tuple[str, float, Callable[[ResampledSenses], F
 
 def average_gains(resampled: ResampledSenses, better: Sense, worse: Sense) -> Floats:
     """Return by how many per cent the AP is higher with some senses, averaged over schemes."""
-    found = resampled.precision
+    precision = resampled.precision
     return average_configurations(
         [
-            100 * (found[s, better] / np.where(found[s, worse] > 0, found[s, worse], np.nan) - 1)
+            100
+            * (
+                precision[s, better]
+                / np.where(precision[s, worse] > 0, precision[s, worse], np.nan)
+                - 1
+            )
             for s in resampled.list_schemes(better, worse)
         ]
     )
@@ -278,11 +283,11 @@ def share_miscorrected(resampled: ResampledSenses) -> Floats:
 
 def compare_with_alone(resampled: ResampledSenses, sense: Sense, alone: Sense) -> Floats:
     """Return the AP with partners less that of the ego alone, averaged over schemes."""
-    found = resampled.precision
-    if (ALONE, alone) not in found:
+    precision = resampled.precision
+    if (ALONE, alone) not in precision:
         return np.zeros(0)
     return average_configurations(
-        [found[s, sense] - found[ALONE, alone] for s in resampled.list_schemes(sense)]
+        [precision[s, sense] - precision[ALONE, alone] for s in resampled.list_schemes(sense)]
     )
 
 

@@ -214,7 +214,7 @@ def make_sense_band_table(outcomes: Mapping[Cell, SenseOutcomes]) -> FittingTabl
     for head in (*(f"AP\n{name}" for name in near), *(f"errors\n{name}" for name in near)):
         table.add_column(head, justify="right")
     for (scheme, sense), one in outcomes.items():
-        found = [compute_sense_precision(one, name) for name in near]
+        precisions = [compute_sense_precision(one, name) for name in near]
         errors = [
             float(
                 np.mean([sum(frame[f"{name}_{band}"] for name in PATTERNS) for frame in one.counts])
@@ -223,7 +223,7 @@ def make_sense_band_table(outcomes: Mapping[Cell, SenseOutcomes]) -> FittingTabl
         ]
         table.add_row(
             *(scheme, LETTERS[sense]),
-            *("-" if number is None else f"{number:.3f}" for number in found),
+            *("-" if number is None else f"{number:.3f}" for number in precisions),
             *(f"{number:.2f}" for number in errors),
         )
     return table

@@ -88,7 +88,7 @@ def test_sentences_hold_where_they_were_made_to_hold() -> None:
         assert claim.verdict == "found", claim
 
 
-def test_sentences_are_not_found_where_nothing_differs() -> None:
+def test_nothing_holds_where_nothing_differs() -> None:
     resampled, _ = make_resampled(dict.fromkeys(CELLS, 0.6), {cell: {} for cell in CELLS})
     claims = judge_sense_claims(resampled)
     assert len(claims) == 11

@@ -289,6 +289,7 @@ class PerceptionLoop:
             time=scan.time,
             lidar_in_world=scan.lidar_in_world,
             points_in_lidar=scan.points_in_lidar,
+            images=scan.images,
         )
         sweep = self._channel.sense_sweep(captured, scan.surfaces, scan.sensitivity)
         return replace(scan, points_in_lidar=sweep.points_in_lidar, surfaces=sweep.surfaces)

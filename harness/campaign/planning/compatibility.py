@@ -67,13 +67,15 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
         )
         present = kinds[arm.cooperation]
         silent = is_blind_reader(settings, arm.system)
+        named = find_class(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
+        sees = has_image_reader(named)  # pictures show weather
         for change in build_condition_changes(settings, arm.condition):
             if change.partners is not None and not change.partners & present:
                 reasons[arm] = f"{change.name} has no partner to double in {arm.cooperation}"
         for disturbance in build_condition_disturbances(settings, arm.condition):
             refuse_absent(disturbance, all_kinds, arm.condition)
             refuse_without_sensitivity(settings, disturbance, arm.condition)
-            if disturbance.of_sweeps and silent:
+            if disturbance.of_sweeps and silent and not (disturbance.detects and sees):
                 reasons[arm] = f"{disturbance.name} changes points, and the system reads none"
             if not disturbance.kinds & present:
                 reasons[arm] = f"{disturbance.name} has no agent to disturb in {arm.cooperation}"
