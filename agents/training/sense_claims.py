@@ -51,7 +51,7 @@ class SenseClaim:
 
     @property
     def verdict(self) -> SenseVerdict:
-        """`found` above zero; `not found` below zero, or without the paper's number in the interval."""
+        """`found` above zero; `not found` below zero, or without the paper's number in it."""
         low, high = self.family
         if math.isnan(low):
             return "undecided"
