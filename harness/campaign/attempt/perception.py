@@ -323,6 +323,7 @@ class PerceptionLoop:
             believed=believed.lidar_in_world,
         )
         recorder.add_sweep(scan.frame, partner.sender, observation.points_in_lidar)
+        recorder.add_pictures(scan.frame, partner.sender, observation.images)
         # the payload is made from the believed pose; truth has no box of the ego
         message: Message | None = None
         if self._system.reads_messages:
@@ -369,6 +370,7 @@ class PerceptionLoop:
             scan.frame, EGO, kind=EGO, true=scan.lidar_in_world, believed=believed.lidar_in_world
         )
         recorder.add_sweep(scan.frame, EGO, observation.points_in_lidar)
+        recorder.add_pictures(scan.frame, EGO, observation.images)
         assert isinstance(believed, EgoObservation)
         return believed
 
