@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -159,6 +160,19 @@ def render_front_views(
             anchor="lm",
         )
     return strip
+
+
+def render_view_files(
+    snapshots: Iterable[DriveSnapshot], pictures: Pictures, width: int = 2 * VIEW_WIDTH + 8
+) -> list[bytes]:
+    """Return what front cameras see at some moments, JPEG; nothing where no pictures were kept."""
+    files = []
+    for snapshot in snapshots if pictures else ():
+        coded = io.BytesIO()
+        strip = render_front_views(snapshot, pictures, width=width, dark=False)
+        strip.save(coded, "JPEG", quality=80)
+        files.append(coded.getvalue())
+    return files
 
 
 def list_senders_by_distance(snapshot: DriveSnapshot) -> list[str]:
