@@ -15,6 +15,7 @@ from harness.campaign.planning.compatibility import find_unfit_arms
 from harness.campaign.settings.config import build_part
 from harness.common.errors import UserError
 from harness.records.arms import Arm
+from harness.records.pictures import read_kept_pictures
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.types.systems import has_image_reader
 from harness.world.rig import RIGS, read_rig
@@ -31,12 +32,14 @@ SMALL = [
     for side, pixels in (("width", 160), ("height", 120))
 ]
 """Pictures of few pixels, which are drawn fast."""
+FOGGY = tuple(f"rig.{agent}.r_max=200" for agent in ("ego", "roadside", "vehicle"))
 ARMS = (
     SYSTEM,
     "system=ideal_single",
     "interference=[none,latency]",
     "rig=v2xverse_cameras",
     "routes.hazards=null",
+    "record.pictures=[front]",
     *SMALL,
 )
 
@@ -53,6 +56,29 @@ def test_a_system_that_reads_images_needs_a_rig_with_cameras() -> None:
         find_unfit_arms(composed(*words, "interference=none"), [arm])
     known = composed(*words, "interference=none", "rig=opv2v")
     assert find_unfit_arms(known, [arm]) == {}
+
+
+def test_weather_is_planned_for_pictures_and_stray_points_are_not() -> None:
+    words = ("system=camera_late", "system.camera_late.weights=random", "rig=opv2v", *FOGGY)
+    fog, stray = (
+        Arm.from_factors(system="camera_late", cooperation="ahead", condition=name)
+        for name in ("fog", "stray_returns")
+    )
+    assert find_unfit_arms(composed(*words, "interference=[none,fog]"), [fog]) == {}
+    with pytest.raises(UserError, match="changes points, and the system reads none"):
+        find_unfit_arms(composed(*words, "interference=[none,stray_returns]"), [stray])
+
+
+def test_kept_pictures_need_a_camera_and_a_reader() -> None:
+    arm = Arm.from_factors(system="ideal_late", cooperation="ahead", condition="none")
+    words = ("system=ideal_late", "interference=none")
+    for more, why in (
+        (("record.pictures=[front]",), "no camera 'front'; the rig has no cameras"),
+        (("rig=opv2v", "record.pictures=[top]"), "no camera 'top'; the rig has front, left"),
+        (("rig=opv2v", "record.pictures=[front]"), "no system of the campaign reads images"),
+    ):
+        with pytest.raises(UserError, match=why):
+            find_unfit_arms(composed(*words, *more), [arm])
 
 
 def test_a_system_without_weights_asks_for_them() -> None:
@@ -101,6 +127,14 @@ def test_pictures_reach_the_ego_and_its_partner(driven: Path) -> None:
     # pictures are neither black nor white, and change as the ego drives
     assert bright.length.between(0.2, 2.3).all()
     assert bright.length.nunique() > 3
+    # the front pictures of both are kept: of each planning step, none black
+    kept = read_kept_pictures(place, "front")
+    frames = set(read_stored_table(place / "frames.parquet", "frames").frame)
+    assert {frame for frame, sender in kept if sender == "ego"} == frames
+    assert any(sender != "ego" for _, sender in kept)
+    assert all(image.pixels.shape == (120, 160, 3) for image in kept.values())
+    assert min(image.pixels.mean() for image in kept.values()) > 20
+    assert read_kept_pictures(place, "rear") == {}
     messages = read_stored_table(place / "messages.parquet", "messages")
     # 33 bytes a box: a partner's pictures are one of them
     assert (messages.bytes >= 33).all()
@@ -128,3 +162,30 @@ def test_killed_and_resumed_it_is_the_same(driven: Path, tmp_path: Path) -> None
     done = run(driven, *ARMS, f"out={out}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert records_differ(driven / "out", out) == []
+
+
+def read_brightness(out: Path, condition: str, seed: int) -> list[float]:
+    """Return the mean of the ego's pictures at each step, in units of 100."""
+    place = next(
+        path
+        for key, path in CampaignRecords(out).find_attempts().items()
+        if (key.arm.system, key.arm.condition, key.seed) == ("mine", condition, seed)
+    )
+    boxes = read_stored_table(place / "boxes.parquet", "boxes")
+    of_pictures = boxes[(boxes.source == "cooperative") & (boxes.y.abs() > 47.0)]
+    return of_pictures.length.tolist()
+
+
+@pytest.mark.thorough
+def test_fog_of_sweeps_is_in_pictures_and_gone_afterwards(tmp_path: Path) -> None:
+    routes = write_route(tmp_path, "step")
+    arms = [word for word in ARMS if not word.startswith(("interference", "system="))]
+    for out, condition, seeds in (("both", "[none,fog]", "[1,2]"), ("dry", "none", "[2]")):
+        words = (*arms, *FOGGY, "system=[]", f"interference={condition}", f"seeds={seeds}")
+        done = run(routes, *words, "executor.workers=1", f"out={tmp_path / out}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    both, dry = tmp_path / "both", tmp_path / "dry"
+    clear, fog = (read_brightness(both, name, 1) for name in ("none", "fog"))
+    assert abs(clear[0] - fog[0]) > 0.05
+    # the drive after it has its own weather again
+    assert read_brightness(both, "none", 2) == read_brightness(dry, "none", 2)

@@ -59,6 +59,7 @@ class RecordSettings(TypedDict):
     """What is kept besides the tables."""
 
     points: bool  # keep every sweep: 20 MB for a minute of the ego and one partner
+    pictures: list[str] | None  # cameras whose pictures are kept; null or absent: none
 
 
 class CampaignSettings(TypedDict):
