@@ -86,11 +86,11 @@ def run_decide_command(options: argparse.Namespace) -> int:
     )
 
     words = StudyWords(
-        read_declaration(options.study),
-        options.study,
-        options.overrides,
-        options.config_dir,
-        options.trust,
+        declaration=read_declaration(options.study),
+        file=options.study,
+        overrides=options.overrides,
+        folders=options.config_dir,
+        trust=options.trust,
     )
     # arms and kinds are checked before a generator runs
     settings = compose_study(words, list_route_words(words.declaration, None))

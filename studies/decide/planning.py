@@ -39,7 +39,7 @@ GENERATED = "generated"
 """The folder, in the campaign's, with the routes that a generator made."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StudyWords:
     """What a study is composed from.
 
@@ -183,7 +183,7 @@ def find_study_arms(
         UserError: an arm that the campaign does not have, or several that are meant.
     """
     arms, unfit = build_arms(campaign)
-    found: dict[str, Arm] = {}
+    named_arms: dict[str, Arm] = {}
     for text, place in list_arm_texts(words.declaration):
         meant = find_meant_arms(text, arms)
         # the arm without further factors, where none are named
@@ -193,14 +193,17 @@ def find_study_arms(
             known = ", ".join(map(str, plain or arms)) or "none"
             reasons = f"; {unfit[0]}" if unfit and not plain else ""
             raise UserError(f"{words.file}: {place} = {text}: {why} (arms: {known}){reasons}")
-        found[place] = plain[0]
+        named_arms[place] = plain[0]
     comparisons = {}
     for one in words.declaration.comparisons:
-        a, b = found[f"comparisons.{one.name}.a"], found[f"comparisons.{one.name}.b"]
+        a, b = named_arms[f"comparisons.{one.name}.a"], named_arms[f"comparisons.{one.name}.b"]
         if a == b:
             raise UserError(f"{words.file}: comparisons.{one.name}: a and b are the same arm")
         comparisons[one.name] = (a, b)
-    return comparisons, tuple(found[f"ideal[{at}]"] for at in range(len(words.declaration.ideal)))
+    ideal = range(len(words.declaration.ideal))
+    return comparisons, tuple(named_arms[f"ideal[{at}]"] for at in ideal)
+        named_arms[f"ideal[{at}]"] for at in range(len(words.declaration.ideal))
+    )
 
 
 def list_route_words(declaration: StudyDeclaration, generated: Path | None) -> tuple[str, ...]:

@@ -8,22 +8,18 @@ could see the hazard. The routes of a kind are spread over strata of the reveal 
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import carla
 import numpy as np
-from rich.console import Console
 
 from harness.common.errors import AttemptError, UserError
-from harness.common.progress_bar import show_bar
 from harness.common.protocols import (
     ROUTES,
     derive_protocol_seed,
@@ -46,6 +42,7 @@ from harness.world.routes.aiming import choose_hazard_gap
 from harness.world.routes.files import RouteSpec, write_routes
 from harness.world.routes.hazard_files import write_hazards
 from harness.world.routes.hazard_sites import HazardSite, iter_hazard_sites
+from harness.world.routes.progress import RouteProgressBar
 from harness.world.routes.quotas import RevealQuota
 from harness.world.routes.space import Space, build_declared_space, read_space, sample_parameters
 from harness.world.routes.suitable import has_route_overlap, is_well_placed, is_worth_driving
@@ -74,8 +71,6 @@ SELDOM = 1
 CLEAR = 12
 """Metres between a route's ends and the nearest junction."""
 TICK = 0.05
-LINE_EVERY = 20.0
-"""Seconds between lines of progress, at least."""
 
 Check: TypeAlias = Callable[[Route, HazardSpec], EncounterReport | None]
 """How a hazard would meet the ego, None where it has no room."""
@@ -387,29 +382,6 @@ def generate_in_simulator(
             )
     except AttemptError as problem:
         raise UserError(f"{problem}; mend that, or try another simulator") from None
-
-
-class RouteProgressBar:
-    """A progress bar on stderr; where that is no terminal, a line from time to time."""
-
-    def __init__(self, count: int) -> None:
-        self._count, self._printed = count, time.monotonic()
-        self._quiet = not sys.stderr.isatty()
-        self._shown = show_bar("routes", count, console=Console(stderr=True))
-
-    def __enter__(self) -> RouteProgressBar:
-        self._bar = self._shown.__enter__()
-        return self
-
-    def __exit__(self, *problem: Any) -> None:
-        self._shown.__exit__(*problem)
-
-    def __call__(self, made: int) -> None:
-        """Show how many there are."""
-        self._bar.note_done(made)
-        if self._quiet and time.monotonic() - self._printed > LINE_EVERY:
-            print(f"{made} of {self._count} routes", file=sys.stderr, flush=True)
-            self._printed = time.monotonic()
 
 
 def _find_fitting_hazard(

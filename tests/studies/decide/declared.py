@@ -44,11 +44,11 @@ def write_study(file: Path, **changes: Any) -> Path:
 def plan_written(file: Path, **changes: Any) -> DecidePlan:
     """Return the plan of such a study."""
     write_study(file, **changes)
-    return plan_study(StudyWords(read_declaration(file), file, []), None)
+    return plan_study(StudyWords(declaration=read_declaration(file), file=file, overrides=[]), None)
 
 
 class InterruptedStudyError(Exception):
-    """The driver was told to stop."""
+    """The driver stops here."""
 
 
 class Certain:

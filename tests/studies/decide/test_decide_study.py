@@ -185,7 +185,7 @@ def test_arms_without_difference_are_rarely_decided(plan: DecidePlan, tmp_path: 
     assert wrong <= 4  # of 20 at an error rate of 5 %: more has a chance of 0.003
 
 
-def test_visits_of_a_route_have_seeds_of_their_own(plan: DecidePlan, tmp_path: Path) -> None:
+def test_visits_of_a_route_take_the_next_seed(plan: DecidePlan, tmp_path: Path) -> None:
     follow_study(plan, Certain(RATES), tmp_path / "out")
     pairs = [
         (one["route"], one["seed"]) for one in lines_of(tmp_path / "out") if one["is"] == "pair"
@@ -224,7 +224,7 @@ def test_ideal_systems_make_a_stratum(tmp_path: Path) -> None:
     for one in lines_of(tmp_path / "out"):
         if one["is"] == "pair":
             assert (one["stratum"] == "ideal_single fails") == (one["route"] in failing)
-            assert one["seed"] > 0  # the ideal systems have a seed of their own
+            assert one["seed"] > 0  # the ideal systems have a seed that no pair has
 
 
 def test_declared_shares_weigh_strata(tmp_path: Path) -> None:
@@ -260,9 +260,9 @@ def test_a_forecast_of_a_clear_difference_is_short(plan: DecidePlan, tmp_path: P
     )
     # what is decided needs nothing more
     assert (forecast.pairs[:, 0] == 0).all()
-    drawn = make_rate_sampler(0.3, 0.1)(np.zeros((1, 20000), np.int64), random)
-    assert drawn.mean() == pytest.approx(0.2, abs=0.02)
-    assert (drawn == -1).mean() == pytest.approx(0.1, abs=0.01)
+    sampled = make_rate_sampler(0.3, 0.1)(np.zeros((1, 20000), np.int64), random)
+    assert sampled.mean() == pytest.approx(0.2, abs=0.02)
+    assert (sampled == -1).mean() == pytest.approx(0.1, abs=0.01)
 
 
 class Folder:
