@@ -202,8 +202,6 @@ def find_study_arms(
         comparisons[one.name] = (a, b)
     ideal = range(len(words.declaration.ideal))
     return comparisons, tuple(named_arms[f"ideal[{at}]"] for at in ideal)
-        named_arms[f"ideal[{at}]"] for at in range(len(words.declaration.ideal))
-    )
 
 
 def list_route_words(declaration: StudyDeclaration, generated: Path | None) -> tuple[str, ...]:
