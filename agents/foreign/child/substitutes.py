@@ -7,6 +7,7 @@ checkout.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 import types
 from typing import Any
@@ -28,6 +29,16 @@ def is_importable(name: str) -> bool:
     except (ImportError, RuntimeError):
         return False
     return True
+
+
+def is_installed(name: str) -> bool:
+    """Return whether a module is there to be imported; it is not imported."""
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def put_empty_module(name: str) -> Any:
