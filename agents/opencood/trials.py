@@ -131,13 +131,13 @@ def try_configuration(
     child: Child, name: str, words: dict[str, Any], street: RecordedStep
 ) -> Trial:
     """Return what comes of one configuration."""
-    begun = time.perf_counter()
+    asked_at = time.perf_counter()
     built, _ = child.ask_child(words, {}, PATIENCE)
     trial = Trial(configuration=name)
     if "failed" in built:
         return replace(trial, reason=f"{built['failed']} ({built['where']})")
     loaded = time.perf_counter()
-    trial = replace(trial, built=loaded - begun, sends=built["sends"])
+    trial = replace(trial, built=loaded - asked_at, sends=built["sends"])
     # partners send
     ego = add_grey_images(street.observation)
     agent, arrays = make_agent_request(ego, built["ego_modality"], 0.0, 5.0)

@@ -50,8 +50,8 @@ def make_system(root: Path, folder: Path, method: str, **settings: Any) -> OpenC
 
 def sweep(car: tuple[float, float], lidar: Pose) -> Singles:
     """400 points on a car 0.9 m below a LiDAR of 1.9 m, in the LiDAR's frame."""
-    spots = np.random.default_rng(3).uniform(-0.4, 0.4, (400, 2)) + car
-    points = np.column_stack([spots, np.full((400, 2), [1.0, 0.5])]).astype(np.float32)
+    hits = np.random.default_rng(3).uniform(-0.4, 0.4, (400, 2)) + car
+    points = np.column_stack([hits, np.full((400, 2), [1.0, 0.5])]).astype(np.float32)
     return transform_points(points, WORLD, lidar)
 
 
@@ -147,14 +147,14 @@ def test_points_are_sent_where_that_is_asked_for(root: Path, tmp_path: Path) -> 
 
 
 def test_a_frame_with_y_to_the_left_changes_nothing(root: Path, tmp_path: Path) -> None:
-    found = []
+    answers = []
     for mirrored in (False, True):
         system = make_system(root, tmp_path, "early", mirrored=mirrored)
         system.reset(1, straight())
         together, _ = places(system.perceive(ego_observation(), (make_sent(system),)))
-        found.append(sorted(together))
-    assert all(is_near(found[1], place, 2.9) for place in found[0])
-    assert found[0]
+        answers.append(sorted(together))
+    assert all(is_near(answers[1], place, 2.9) for place in answers[0])
+    assert answers[0]
 
 
 def test_heights_are_lifted_for_the_network_only(root: Path, tmp_path: Path) -> None:

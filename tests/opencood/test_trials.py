@@ -39,7 +39,7 @@ def make_street() -> RecordedStep:
     return RecordedStep(ego_observation(), TRUTH, partners)
 
 
-def test_each_configuration_is_a_row(tmp_path: Path) -> None:
+def test_every_configuration_is_a_row(tmp_path: Path) -> None:
     root = write_checkout(tmp_path)
     texts = {
         method: yaml.safe_dump(make_tiny_settings(method))
@@ -69,7 +69,7 @@ def test_each_configuration_is_a_row(tmp_path: Path) -> None:
 
 def test_a_part_of_a_path_that_fits_nothing_is_refused(tmp_path: Path) -> None:
     root = write_checkout(tmp_path)
-    with pytest.raises(UserError, match="no configuration of .* contains nowhere"):
+    with pytest.raises(UserError, match=r"no configuration of .* contains nowhere"):
         list(
             try_configurations(
                 {"root": str(root), "only": "nowhere"}, make_street(), sys.executable

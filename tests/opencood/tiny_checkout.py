@@ -183,7 +183,7 @@ def write_checkout(folder: Path) -> Path:
 def make_tiny_settings(method: str, anchors: int = 1, data_set: str = "opv2v") -> dict[str, Any]:
     """Return a `config.yaml` of the small network."""
     return {
-        "root_dir": "/nobody/train",
+        "root_dir": "/elsewhere/train",
         "fusion": {"core_method": method, "dataset": data_set, "args": {}},
         "comm_range": 70.0,
         "noise_setting": {"add_noise": True, "args": {"pos_std": 0.2}},

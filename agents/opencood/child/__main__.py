@@ -36,9 +36,10 @@ class Answers:
         if words["kind"] == "load":
             return {**self._load(words), "kind": "load"}, {}
         try:
-            return self._stack.answer(words, arrays)
+            said, brought = self._stack.answer(words, arrays)
         except (Exception, SystemExit) as problem:
             return {"kind": "failed", **fail(problem)}, {}
+        return said, brought
 
 
 def fail(problem: BaseException) -> dict[str, str]:

@@ -34,7 +34,7 @@ class Cut:
             self._holder, self._name = pyramid, "forward_collab"
         else:
             self._holder, self._name = network.fusion_net, "forward"
-        self._compressor = getattr(network, "compressor", None)
+        self._compressor: Any = getattr(network, "compressor", None)
 
     @staticmethod
     def fits(network: Any, projects_first: bool) -> bool:

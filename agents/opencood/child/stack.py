@@ -51,8 +51,6 @@ class Stack:
         self._seed = 0
         self._seed_generators()
         self._read_settings(words)
-        if words.get("threshold") is not None:
-            self._targets["score_threshold"] = float(words["threshold"])
         self._build(Path(words["checkpoint"]))
         self._choose(words)
 
@@ -71,6 +69,8 @@ class Stack:
             raise ValueError(f"fusion.core_method: {method} is not known")
         self.stage = self._settings.STAGES[method]
         self._targets = self.hypes["postprocess"]["target_args"]
+        if words.get("threshold") is not None:
+            self._targets["score_threshold"] = float(words["threshold"])
         self._threshold = float(self._targets["score_threshold"])
 
     def _build(self, checkpoint: Path) -> None:
@@ -147,7 +147,7 @@ class Stack:
             usable = [m for m in usable if sensors[m] == "lidar"]
         self._sends = sends
         self._sensors = sensors
-        self._cut = self._cuts.Cut(self._network) if sends == "features" else None
+        self._cut: Any = self._cuts.Cut(self._network) if sends == "features" else None
         self.properties = {
             "stage": self.stage,
             "sends": sends,
@@ -259,7 +259,7 @@ class Stack:
         """Return boxes and scores from the ego's data and the features that partners sent."""
         if not self._has_data(agents[0], None):
             return np.zeros((0, 7)), np.zeros(0)
-        # beyond the range of communication nobody takes part, as in the checkout's data set
+        # beyond the range of communication no agent takes part, as in the checkout's data set
         data = self._scenes.make_base_data(agents, self._world, self._mirrored)
         names = [
             name
@@ -332,5 +332,5 @@ def turn_kernel(numbers: Any, needed: Any) -> Any:
     """
     if needed is None or numbers.dim() != 5 or tuple(numbers.shape) == tuple(needed.shape):
         return numbers
-    turned = numbers.permute(4, 0, 1, 2, 3).contiguous()
+    turned = numbers.permute((4, 0, 1, 2, 3)).contiguous()
     return turned if tuple(turned.shape) == tuple(needed.shape) else numbers
