@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-FEWEST_POINTS = 16
-"""An agent with fewer points in range is left out: their pillars and voxels need some."""
+FEWEST_CELLS = 2
+"""An agent with points in fewer square metres of its range is left out: with one pillar or none,
+their networks fail."""
 FRAME = 0.1
 """Seconds of a frame, in which OpenCOOD counts delays."""
 CAMERA_AXES = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
@@ -99,13 +100,20 @@ def place_camera(camera: Any, mirrored: bool) -> dict[str, Any]:
     return {"matrix": matrix.astype(np.float32), "intrinsic": np.array(camera["intrinsic"])}
 
 
-def count_points_in_range(points: Any, limits: Any, to_ego: Any = None) -> int:
-    """Return how many points lie in a box of x, y, z limits, in their own frame or in the ego's."""
+def count_cells_in_range(points: Any, limits: Any, to_ego: Any = None) -> int:
+    """Return in how many square metres of a box of x, y, z limits points lie.
+
+    Args:
+        points: (N, 3) or more columns, in their own frame.
+        limits: lowest x, y, z and highest x, y, z.
+        to_ego: (4, 4), if the limits are in the ego's frame.
+    """
     xyz = np.asarray(points[:, :3], np.float64)
     if to_ego is not None:
         xyz = xyz @ to_ego[:3, :3].T + to_ego[:3, 3]
     low, high = np.asarray(limits[:3], float), np.asarray(limits[3:], float)
-    return int(((xyz > low) & (xyz < high)).all(axis=1).sum())
+    inside = ((xyz > low) & (xyz < high)).all(axis=1)
+    return len(np.unique(np.floor(xyz[inside, :2]), axis=0))
 
 
 def to_box_rows(corners: Any, mirrored: bool) -> Any:
@@ -149,3 +157,57 @@ def to_their_corners(rows: Any, mirrored: bool) -> Any:
         axis=2,
     )
     return corners * np.array([1.0, -1.0, 1.0]) if mirrored else corners
+
+
+FILTERS = ("remove_large_pred_bbx", "remove_bbx_abnormal_z")
+"""Their functions that refuse boxes by size and height."""
+
+
+class Unfiltered:
+    """Within a `with` block, their post-processing refuses no box by size, height or range."""
+
+    def __init__(self, boxes: Any) -> None:
+        self._boxes = boxes
+        self._kept: dict[str, Any] = {}
+
+    def __enter__(self) -> None:
+        replaced: dict[str, Any] = dict.fromkeys(FILTERS, keep_all)
+        replaced["get_mask_for_boxes_within_range_torch"] = keep_all
+        replaced["mask_boxes_outside_range_numpy"] = lambda boxes, *_, **__: (
+            boxes,
+            np.ones(len(boxes), bool),
+        )
+        for name, function in replaced.items():
+            if hasattr(self._boxes, name):
+                self._kept[name] = getattr(self._boxes, name)
+                setattr(self._boxes, name, function)
+
+    def __exit__(self, *_: object) -> None:
+        for name, function in self._kept.items():
+            setattr(self._boxes, name, function)
+
+
+def keep_all(corners: Any, *_: Any) -> Any:
+    """Return a mask that keeps every box of a tensor."""
+    return corners.new_ones(len(corners)).bool()
+
+
+def find_plausible(boxes: Any, corners: Any) -> Any:
+    """Return a mask of boxes that their filters of size and height keep."""
+    mask = keep_all(corners)
+    for name in FILTERS:
+        if hasattr(boxes, name):
+            mask = mask & getattr(boxes, name)(corners)
+    return mask
+
+
+def find_in_range(boxes: Any, corners: Any, settings: dict[str, Any]) -> Any:
+    """Return a mask of boxes in the range of evaluation: HEAL's `gt_range`, OpenCOOD's constant."""
+    if "gt_range" in settings and hasattr(boxes, "mask_boxes_outside_range_numpy"):
+        _, mask = boxes.mask_boxes_outside_range_numpy(
+            corners.numpy(), settings["gt_range"], order=None, return_mask=True
+        )
+        return np.asarray(mask, bool)
+    if hasattr(boxes, "get_mask_for_boxes_within_range_torch"):
+        return boxes.get_mask_for_boxes_within_range_torch(corners).numpy()
+    return np.ones(len(corners), bool)

@@ -180,7 +180,9 @@ class Stack:
     def _share(self, agent: dict[str, Any]) -> dict[str, Any]:
         """Return what a partner sends: its boxes, or its features."""
         if self._sends == "boxes":
-            return pack_boxes("sent", *self._detect([agent]))
+            # heights and ranges are judged in the ego's frame, as in the checkout
+            with self._scenes.Unfiltered(self._boxes):
+                return pack_boxes("sent", *self._detect([agent]))
         if not self._has_data(agent, None):
             return {}
         features = self._cut.encode_sender(self._make_batch([agent])["ego"])
@@ -208,7 +210,7 @@ class Stack:
         return self._decode(batch, {"ego": self._network(batch["ego"])})
 
     def _has_data(self, agent: dict[str, Any], ego_pose: Any) -> bool:
-        """Return whether an agent has images, or enough points in range for a network."""
+        """Return whether an agent has images, or points in range that a network can take."""
         if self._sensors.get(agent["modality"]) == "camera":
             return len(agent["images"]) > 0
         limits = self.hypes["preprocess"]["cav_lidar_range"]
@@ -217,8 +219,8 @@ class Stack:
         if ego_pose is not None and getattr(self._data, "proj_first", self.stage == "early"):
             pose = self._scenes.to_their_pose(agent["pose"], self._mirrored)
             to_ego = self._world.x1_to_x2(pose, ego_pose)
-        count = self._scenes.count_points_in_range(points, limits, to_ego)
-        return bool(count >= self._scenes.FEWEST_POINTS)
+        count = self._scenes.count_cells_in_range(points, limits, to_ego)
+        return bool(count >= self._scenes.FEWEST_CELLS)
 
     def _make_batch(self, agents: list[dict[str, Any]]) -> Any:
         """Return what the checkout's data set makes of agents."""
@@ -251,9 +253,13 @@ class Stack:
         score = self._torch.tensor(np.concatenate(every), dtype=self._torch.float32)
         if not len(score):
             return np.zeros((0, 7)), np.zeros(0)
+        whole = self._scenes.find_plausible(self._boxes, joined)
+        joined, score = joined[whole], score[whole]
         kept = self._boxes.nms_rotated(joined, score, self.hypes["postprocess"]["nms_thresh"])
-        rows = self._scenes.to_box_rows(joined[kept].numpy(), self._mirrored)
-        return rows, score[kept].numpy().astype(np.float64)
+        joined, score = joined[kept], score[kept]
+        inside = self._scenes.find_in_range(self._boxes, joined, self.hypes["postprocess"])
+        rows = self._scenes.to_box_rows(joined[inside].numpy(), self._mirrored)
+        return rows, score[inside].numpy().astype(np.float64)
 
     def _fuse_features(self, agents: list[dict[str, Any]]) -> tuple[Any, Any]:
         """Return boxes and scores from the ego's data and the features that partners sent."""
