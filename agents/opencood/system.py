@@ -62,7 +62,7 @@ class OpenCood(PerceivingSystem):
         modalities: list[str] | None = None,  # of partners in turn, as m1; null: all usable
         mirrored: bool | None = None,  # y to the left in their LiDAR frame; null: by data set
         lift: float = 0.0,  # m added to the heights that the network sees
-        score_threshold: float | None = None,  # null: that of config.yaml
+        score_threshold: float | None = None,  # 0 to 1; null: that of config.yaml
         cut_range: float | None = None,  # m; ranges of config.yaml are cut to it; null: not
         start_timeout: float = 600.0,  # s until the network is loaded
         step_timeout: float = 300.0,  # s
