@@ -119,6 +119,7 @@ def test_a_partner_shows_what_the_ego_cannot_see(
     assert not is_near(alone, HIDDEN, 6.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["late", "early", "intermediate"])
 def test_a_wrong_pose_moves_what_was_sent(root: Path, tmp_path: Path, method: str) -> None:
     system = make_system(root, tmp_path, method)
@@ -146,6 +147,7 @@ def test_points_are_sent_where_that_is_asked_for(root: Path, tmp_path: Path) -> 
     assert len(answers[0]) > 0
 
 
+@pytest.mark.thorough
 def test_a_frame_with_y_to_the_left_changes_nothing(root: Path, tmp_path: Path) -> None:
     answers = []
     for mirrored in (False, True):
@@ -157,6 +159,7 @@ def test_a_frame_with_y_to_the_left_changes_nothing(root: Path, tmp_path: Path) 
     assert answers[0]
 
 
+@pytest.mark.thorough
 def test_heights_are_lifted_for_the_network_only(root: Path, tmp_path: Path) -> None:
     heights = []
     for lift in (0.0, 0.1):
@@ -168,6 +171,7 @@ def test_heights_are_lifted_for_the_network_only(root: Path, tmp_path: Path) -> 
     assert heights[0] - heights[1] == pytest.approx(0.1, abs=1e-6)
 
 
+@pytest.mark.thorough
 def test_empty_sweeps_have_no_boxes(root: Path, tmp_path: Path) -> None:
     empty = np.zeros((0, 4), np.float32)
     for method in ("late", "early", "intermediate"):
@@ -191,6 +195,7 @@ def test_empty_sweeps_have_no_boxes(root: Path, tmp_path: Path) -> None:
         assert len(perceived.cooperative) == len(perceived.ego_alone) == 0
 
 
+@pytest.mark.thorough
 def test_alone_it_has_no_stage_of_fusion(root: Path, tmp_path: Path) -> None:
     checkpoint = write_checkpoint(tmp_path / "late", "late")
     system = OpenCoodAlone(str(root), str(checkpoint), python=sys.executable)
@@ -235,6 +240,7 @@ def test_what_is_left_out_is_noted(
     assert "noise_setting.add_noise is switched off" in said
 
 
+@pytest.mark.thorough
 def test_modalities_and_messages_that_cannot_be_had_are_refused(root: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="modalities: m2 cannot be had; partners may have lidar"):
         make_system(root, tmp_path, "late", modalities=["m2"])

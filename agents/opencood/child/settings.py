@@ -65,7 +65,8 @@ def prepare_settings(hypes: dict[str, Any], empty: str) -> list[str]:
     # what HEAL's readers take without a default
     hypes.setdefault("input_source", ["lidar"])
     hypes["input_source"] = [name for name in hypes["input_source"] if name != "depth"]
-    hypes.setdefault("label_type", "lidar")
+    # labels of cameras are read from pictures of a data set, and no label is used
+    hypes["label_type"] = "lidar"
     hypes.setdefault("comm_range", FAR)
     hypes.setdefault("data_augment", [])
     hypes["add_data_extension"] = []
