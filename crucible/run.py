@@ -23,6 +23,7 @@ from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.installation import CONF
 from harness.common.options import OneLineParser
+from harness.common.terminal_lines import break_for_stream, print_problem
 from harness.records.arms import NONE
 
 COMMAND = CommandDeclaration(
@@ -189,12 +190,10 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
         config = compose_config(overrides, folders, trust=options.trust)
         text = render_run_output(options, config, parser)
     except Exception as problem:  # Hydra and OmegaConf have no common one
-        print(
-            f"{program}: {explain_composition_error(problem, overrides, folders)}", file=sys.stderr
-        )
+        print_problem(f"{program}: {explain_composition_error(problem, overrides, folders)}")
         return BAD_INPUT
     if text:
-        print(text)
+        print(break_for_stream(text, sys.stdout) if options.help else text)
         if options.help:
             sys.exit(0)
         return 0
