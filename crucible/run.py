@@ -56,7 +56,7 @@ def build_run_parser(program: str) -> OneLineParser:
     """Return the parser of what is no setting."""
     parser = OneLineParser(prog=program, description=__doc__, add_help=False, allow_abbrev=False)
     add = parser.add_argument
-    add("overrides", nargs="*", metavar="SETTING", help="group=choice or name=value")
+    add("overrides", nargs="*", default=[], metavar="SETTING", help="group=choice or name=value")
     add("--help", "-h", action="store_true", help="print this help, all groups and all settings")
     add(
         "--config-dir",

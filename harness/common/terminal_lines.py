@@ -63,6 +63,11 @@ def print_problem(text: str) -> None:
     print(break_for_stream(text, sys.stderr), file=sys.stderr)
 
 
+def print_stdout_line(text: str) -> None:
+    """Print a line of results on stdout at once, which a terminal gets broken."""
+    print(break_for_stream(text, sys.stdout), flush=True)
+
+
 def break_for_stream(text: str, stream: TextIO, *, margin: str | None = None) -> str:
     """Return a text as a stream shows it best: broken between words where it is a terminal.
 

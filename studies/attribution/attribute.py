@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "cases",
         nargs="*",
+        default=[],
         metavar="CASE",
         help="violations, by number or name (default: all violations under a disturbance)",
     )

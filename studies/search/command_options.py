@@ -65,6 +65,7 @@ def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "overrides",
         nargs="*",
+        default=[],
         metavar="SETTING",
         help="group=choice or setting=value, as in crucible run, such as system=fcooper",
     )
