@@ -37,6 +37,12 @@ def render_canvas(canvas: Canvas, scale: float = 2.0, dark: bool = False) -> Ima
     return image.reduce(FINER)
 
 
+@cache
+def load_film_font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """Return the font of films and stills in a size."""
+    return ImageFont.load_default(size)
+
+
 def write_png(image: Image.Image, file: Path) -> None:
     """Write a picture, whole or not at all.
 

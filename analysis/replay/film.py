@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from analysis.cases import format_arm_title
 from analysis.drawing.canvas import trim_text
-from analysis.drawing.picture import get_rgb_colour
+from analysis.drawing.picture import get_rgb_colour, load_film_font
 from analysis.drawing.scale import AxisScale
 from analysis.drive import RecordedDrive
 from analysis.figures.birds_eye import describe_messages
@@ -26,11 +26,9 @@ from analysis.replay.ground import FilmGround, FollowCamera, make_follow_camera,
 from analysis.replay.legend import render_film_legend
 from analysis.replay.panel import DriveFootage, render_drive_panel
 from analysis.replay.scene import read_kept_sweeps
+from analysis.replay.views import VIEW_HEIGHT, read_front_pictures, render_front_views
 from harness.common.errors import UserError
 from harness.common.files import write_whole
-
-if TYPE_CHECKING:
-    from PIL.ImageFont import FreeTypeFont
 
 Layout = Literal["row", "column"]
 PANEL_PIXELS = 640
@@ -96,13 +94,19 @@ class DriveFilm:
             with_partners=any(footage.drive.reads_messages for footage in self.footages),
         )
 
+    @property
+    def views(self) -> int:
+        """Pixels of what front cameras see below each panel; 0 where no pictures were kept."""
+        return VIEW_HEIGHT + GAP if any(footage.pictures for footage in self.footages) else 0
+
     @cached_property
     def size(self) -> tuple[int, int]:
         """Width and height in pixels, both even as H.264 wants them."""
         across, down = self._grid
         width = across * PANEL_PIXELS + (across - 1) * GAP + 2 * MARGIN
         legend = self._render_legend(width - 2 * MARGIN)
-        height = down * (HEADER + PANEL_PIXELS) + CURVES + legend.height + 2 * MARGIN
+        parts = down * (HEADER + PANEL_PIXELS + self.views)
+        height = parts + CURVES + legend.height + 2 * MARGIN
         return width + width % 2, height + height % 2
 
     @property
@@ -114,7 +118,7 @@ class DriveFilm:
         """Return the left upper corner of a drive's part."""
         if self.layout == "row":
             return MARGIN + number * (PANEL_PIXELS + GAP), MARGIN
-        return MARGIN, MARGIN + number * (HEADER + PANEL_PIXELS)
+        return MARGIN, MARGIN + number * (HEADER + PANEL_PIXELS + self.views)
 
 
 def make_film(
@@ -135,7 +139,8 @@ def make_film(
         dark: colours for dark pages.
     """
     footages = tuple(
-        DriveFootage(drive, read_kept_sweeps(drive), drives[0].other) for drive in drives
+        DriveFootage(drive, read_kept_sweeps(drive), read_front_pictures(drive), drives[0].other)
+        for drive in drives
     )
     main = footages[0]
     first = main.last - round(min(before / main.tick, main.last))
@@ -228,6 +233,12 @@ def render_tick_picture(film: DriveFilm, base: Image.Image, tick: int) -> Image.
             footage, film.ground, camera=film.camera, tick=tick, dark=film.dark
         )
         image.paste(panel, (left, top + HEADER))
+        if film.views:
+            snapshot = footage.get_step(min(tick, footage.last)).snapshot
+            views = render_front_views(
+                snapshot, footage.pictures, width=PANEL_PIXELS, dark=film.dark
+            )
+            image.paste(views, (left, top + HEADER + PANEL_PIXELS + GAP))
         write_drive_state(
             brush, (left, top), footage=footage, tick=min(tick, footage.last), dark=film.dark
         )
@@ -321,7 +332,7 @@ def render_film_background(film: DriveFilm) -> Image.Image:
 def compute_curves_top(film: DriveFilm) -> int:
     """Return where the curves begin."""
     _, down = film._grid
-    return MARGIN + down * (HEADER + PANEL_PIXELS)
+    return MARGIN + down * (HEADER + PANEL_PIXELS + film.views)
 
 
 def make_speed_scales(film: DriveFilm) -> tuple[AxisScale, AxisScale]:
@@ -366,9 +377,3 @@ def render_speed_curves(brush: ImageDraw.ImageDraw, film: DriveFilm) -> None:
             for t in ticks.tolist()
         ]
         brush.line(points, get_rgb_colour(HUES[number], film.dark), 4 - number)
-
-
-@lru_cache
-def load_film_font(size: int) -> FreeTypeFont | ImageFont.ImageFont:
-    """Return the font of a size."""
-    return ImageFont.load_default(size)

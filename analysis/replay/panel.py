@@ -25,6 +25,7 @@ from analysis.replay.ground import (
     rotate_box_points,
 )
 from analysis.replay.scene import Sweeps, transform_sweep_to_world
+from analysis.replay.views import Pictures
 from harness.common.errors import UserError
 from harness.records.schema import POSITION_UNIT, YAW_UNIT
 from harness.types.vocabulary import Floats, Integers
@@ -66,6 +67,7 @@ class DriveFootage:
 
     drive: RecordedDrive
     sweeps: Sweeps
+    pictures: Pictures  # of front cameras; empty where none were kept
     focus: int  # the road user that is ringed; 0 for none
 
     def __post_init__(self) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from analysis.drawing.canvas import trim_text
-from analysis.drawing.picture import get_rgb_colour, write_png
+from analysis.drawing.picture import get_rgb_colour, load_film_font, write_png
 from analysis.drive import RecordedDrive, read_recorded_drive
-from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS, load_film_font
+from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS
 from analysis.replay.ground import make_follow_camera, render_film_ground
 from analysis.replay.legend import render_film_legend
 from analysis.replay.panel import DriveFootage, render_drive_panel
@@ -151,7 +151,7 @@ def render_hazard_sheet(shown: Sequence[SheetHazard], dark: bool) -> Image.Image
 
 def render_sheet_panel(hazard: SheetHazard, dark: bool) -> Image.Image:
     """Draw one moment from above, the way that the ego looks then."""
-    footage = DriveFootage(hazard.drive, {}, hazard.drive.other)
+    footage = DriveFootage(hazard.drive, {}, {}, hazard.drive.other)
     tick = min(round(hazard.time / footage.tick), footage.last)
     way = np.repeat(footage.way[tick : tick + 1], tick + 1, axis=0)
     camera = make_follow_camera(way, float(footage.headings[tick]), PANEL_PIXELS)

@@ -8,12 +8,13 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from analysis.drawing.canvas import trim_text
-from analysis.drawing.picture import get_rgb_colour, write_png
+from analysis.drawing.picture import get_rgb_colour, load_film_font, write_png
 from analysis.drive import RecordedDrive
 from analysis.figures.birds_eye import SECONDS_BEFORE, describe_messages
-from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS, DriveFilm, load_film_font, make_film
+from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS, DriveFilm, make_film
 from analysis.replay.legend import render_film_legend
 from analysis.replay.panel import render_drive_panel
+from analysis.replay.views import render_front_views
 
 TITLE, CAPTION = 76, 36
 """Pixels above the panels."""
@@ -47,7 +48,7 @@ def render_stills(film: DriveFilm) -> Image.Image:
         note=False,
         with_partners=drive.reads_messages,
     )
-    height = TITLE + CAPTION + PANEL_PIXELS + legend.height + 3 * MARGIN
+    height = TITLE + CAPTION + PANEL_PIXELS + film.views + legend.height + 3 * MARGIN
     image = Image.new("RGB", (width, height), get_rgb_colour("paper", film.dark))
     brush = ImageDraw.Draw(image)
     lines = (f"{film.name}{drive.title}", "ink", 26), (drive.what, "quiet", 22)
@@ -76,6 +77,12 @@ def render_stills(film: DriveFilm) -> Image.Image:
             footage, film.ground, camera=film.camera, tick=tick, dark=film.dark
         )
         image.paste(panel, (left, MARGIN + TITLE + CAPTION))
+        if film.views:
+            snapshot = footage.get_step(tick).snapshot
+            views = render_front_views(
+                snapshot, footage.pictures, width=PANEL_PIXELS, dark=film.dark
+            )
+            image.paste(views, (left, MARGIN + TITLE + CAPTION + PANEL_PIXELS + GAP))
     render_metre_scale(
         brush, width - MARGIN - 16, MARGIN + TITLE + CAPTION + PANEL_PIXELS - 18, film
     )

@@ -17,6 +17,7 @@ from analysis.drawing.canvas import Canvas
 from analysis.drive import read_recorded_drive
 from analysis.figures.birds_eye import collect_last_seconds, render_strip
 from analysis.regression.by_condition import ConditionFits, fit_condition
+from analysis.replay.views import read_front_pictures, render_view_files
 from analysis.tables.all_tables import build_all_tables
 from analysis.tables.table import EstimatesTable
 from harness.records.ledger import get_line_key, iter_ledger_lines
@@ -30,6 +31,21 @@ MOST_STRIPS = 40
 """Violations that are drawn; the others are listed."""
 PASSES = 3
 """How often every attempt's tables are gone through, besides once for each condition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CaseStrip:
+    """A violation and what led to it, drawn.
+
+    Attributes:
+        case: the violation.
+        canvases: from above.
+        views: what front cameras see at the same moments, JPEG; none where no pictures were kept.
+    """
+
+    case: ViolationCase
+    canvases: list[Canvas]
+    views: list[bytes]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -49,7 +65,7 @@ class ReportContents:
     regressions: tuple[ConditionFits, ...]
     declaration: FamilyDeclaration
     cases: list[ViolationCase]
-    strips: list[tuple[ViolationCase, list[Canvas]]]
+    strips: list[CaseStrip]
     attributions: list[ViolationAttribution]
     broken_twins: list[str]  # a line for each
     notes: list[str]  # besides those of the collection
@@ -99,16 +115,16 @@ def gather_report(
     )
 
 
-def render_case_strips(
-    cases: list[ViolationCase], looked: Callable[[], None]
-) -> list[tuple[ViolationCase, list[Canvas]]]:
+def render_case_strips(cases: list[ViolationCase], looked: Callable[[], None]) -> list[CaseStrip]:
     """Draw some of the cases."""
     strips = []
     for case in select_shown_cases(cases, MOST_STRIPS):
         drive = read_recorded_drive(case.campaign, case.key)
         looked()
         if drive is not None:
-            strips.append((case, render_strip(collect_last_seconds(drive))))
+            story = collect_last_seconds(drive)
+            views = render_view_files(story.snapshots, read_front_pictures(drive))
+            strips.append(CaseStrip(case=case, canvases=render_strip(story), views=views))
     return strips
 
 

@@ -75,6 +75,7 @@ table.cells{display:block;overflow-x:auto;border-collapse:collapse;font-size:13.
 .case{margin:30px 0;break-inside:avoid}
 .case p{margin:0 0 8px;font-size:14px;max-width:none}
 .strip{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:8px;max-width:none}
+.strip img{display:block;width:100%;height:auto}
 .strip svg{display:block;width:100%;height:auto;border:1px solid var(--line);border-radius:3px;
  background:var(--paper);overflow:hidden}
 .legend{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:13.5px;list-style:none;padding:0;

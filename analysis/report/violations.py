@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from analysis.drawing.canvas import Canvas, Circle, Mark, Polyline
 from analysis.drawing.svg import render_inline_svg
 from analysis.figures.birds_eye import SCENERY
 from analysis.replay.legend import MOVING_UNIT, SCENERY_NAMES
-from analysis.report.gather import ReportContents
+from analysis.report.gather import CaseStrip, ReportContents
 from analysis.report.html import (
     Content,
     Markup,
@@ -23,6 +24,7 @@ from analysis.report.html import (
 )
 from studies.attribution.tables import ViolationAttribution, format_twin_outcome
 
+FRONT_VIEWS = "what the front cameras of the ego and of the nearest partner see"
 BODY = ((3.0, 3.0), (19.0, 3.0), (19.0, 11.0), (3.0, 11.0))
 """A box in a sign of the legend."""
 
@@ -73,7 +75,7 @@ def render_violations_section(report: ReportContents) -> Markup:
         )
         return render_section("violations", "Violations", render_paragraph(nothing))
     # some have pictures, all have a line
-    with_strip = {id(case) for case, _ in report.strips}
+    with_strip = {id(strip.case) for strip in report.strips}
     others = [case for case in report.cases if id(case) not in with_strip]
     count = f"{len(report.cases)} violations in {len(report.collection.attempts)} drives"
     text = f"{count}; {len(with_strip)} of them shown, taken from all arms in turn. "
@@ -99,7 +101,7 @@ def render_violations_section(report: ReportContents) -> Markup:
         "Violations",
         render_paragraph(text + (views if with_strip else ""), class_="quiet"),
         render_sign_legend() if with_strip else "",
-        [render_strip_figure(case, canvases) for case, canvases in report.strips],
+        [render_strip_figure(strip) for strip in report.strips],
         rest,
     )
 
@@ -113,8 +115,14 @@ def render_sign_legend() -> Markup:
     return render_tag("ul", items, class_="legend")
 
 
-def render_strip_figure(case: ViolationCase, canvases: list[Canvas]) -> Markup:
-    """Return one violation in three bird's-eye views."""
+def render_strip_figure(strip: CaseStrip) -> Markup:
+    """Return one violation in three bird's-eye views, and what front cameras saw."""
+    case = strip.case
+    moments = [Markup(render_inline_svg(canvas)) for canvas in strip.canvases]
+    moments += [
+        render_tag("img", src=f"data:image/jpeg;base64,{b64encode(view).decode()}", alt=FRONT_VIEWS)
+        for view in strip.views
+    ]
     return render_tag(
         "div",
         render_tag("h4", f"Case {case.number}: {case.arm_title}"),
@@ -122,9 +130,7 @@ def render_strip_figure(case: ViolationCase, canvases: list[Canvas]) -> Markup:
             f"Route {case.key.route}, seed {case.key.seed}: {case.what}. ",
             render_tag("code", case.command),
         ),
-        render_tag(
-            "div", [Markup(render_inline_svg(canvas)) for canvas in canvases], class_="strip"
-        ),
+        render_tag("div", moments, class_="strip"),
         class_="case",
         id=case.anchor,
     )

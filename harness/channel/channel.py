@@ -96,6 +96,13 @@ class Channel:
         """Whether a disturbance must know what the points of a sweep lie on."""
         return any(disturbance.needs_surfaces for disturbance in self.disturbances)
 
+    def describe_air(self) -> dict[str, float]:
+        """Return what pictures show of this air, by names of CARLA's `WeatherParameters`."""
+        air: dict[str, float] = {}
+        for disturbance in self.disturbances:
+            air |= disturbance.describe_air()
+        return air
+
     @property
     def of_sweeps(self) -> bool:
         """Whether a disturbance changes sweeps."""

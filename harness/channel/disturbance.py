@@ -144,6 +144,10 @@ class Disturbance:
         """
         return False
 
+    def describe_air(self) -> dict[str, float]:
+        """Return what pictures show of this, by names of CARLA's `WeatherParameters`."""
+        return {}
+
     @property
     def size_zero(self) -> bool:
         """Whether this asks for nothing: size 0 is no disturbance."""

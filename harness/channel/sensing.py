@@ -46,6 +46,7 @@ class LidarSensing:
             The points that the LiDAR reports, in its frame.
         """
         if not len(raw.points_in_lidar):  # the system reads no points
+            self._count_pictures(observation)
             return raw
         # what is compared with: the same LiDAR in dry air
         dry = sensed = self._sense_in_dry_air(raw, observation)
@@ -64,6 +65,16 @@ class LidarSensing:
             disturbance.acted += not is_same_sweep(sensed, before)
         self.changed += not is_same_sweep(sensed, dry)
         return sensed
+
+    def _count_pictures(self, observation: Observation) -> None:
+        """Count weather that pictures show as weather that was sensed."""
+        shown = [one for one in self.disturbances if one.describe_air()]
+        if not observation.images or not shown:
+            return
+        for disturbance in shown:
+            disturbance.reached += 1
+            disturbance.acted += 1
+        self.changed += 1
 
     def _sense_in_dry_air(self, sweep: Sweep, observation: Observation) -> Sweep:
         """Return what a LiDAR detects in dry air, unless the sweep is of what it has detected."""

@@ -39,7 +39,7 @@ BROKEN = (OSError, ValueError, MemoryError, RecursionError, OverflowError, pa.Ar
 """What readers raise on bytes that are not what they should be."""
 SETTLING = 100
 """Planning steps before the first one that is recorded, and some."""
-LIMITS = {"points": TableLimits(unpacked=1_000 * MEGABYTE)}
+LIMITS = dict.fromkeys(("points", "pictures"), TableLimits(unpacked=1_000 * MEGABYTE))
 """Tables that may take more memory than others: recorded sweeps of four LiDARs, for minutes."""
 
 

@@ -176,6 +176,19 @@ POINTS = _build_record_schema(
     ),
 )
 
+PICTURES = _build_record_schema(
+    _FRAME,
+    _make_column("sender", _NAME, "", "ego, or a partner"),
+    _make_column("camera", _NAME, "", "such as front"),
+    *_make_pose_columns("", "the camera in its agent's LiDAR frame"),
+    _make_column("focal", pa.float64(), "pixels", "focal length"),
+    *(
+        _make_column(name, pa.float64(), "pixels", "where the view axis meets the picture")
+        for name in ("centre_column", "centre_row")
+    ),
+    _make_column("jpeg", pa.binary(), "", "the picture; harness.records.pictures reads it"),
+)
+
 POSITION_UNIT, YAW_UNIT = 1e-3, 1e-4
 """Metres and radians that the whole numbers of `tracks` count."""
 
@@ -256,7 +269,13 @@ AFTER_SENSING = {
 }
 """Further columns, behind the others: of attempts whose system reads points, where these may have
 been changed by a LiDAR's sensitivity, weather or another disturbance of sweeps."""
-ALL_TABLES = {**TABLES, "points": POINTS, "box_changes": BOX_CHANGES, "links": LINKS}
+ALL_TABLES = {
+    **TABLES,
+    "points": POINTS,
+    "pictures": PICTURES,
+    "box_changes": BOX_CHANGES,
+    "links": LINKS,
+}
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
     "boxes": 20_000_000,
@@ -269,6 +288,7 @@ MOST_ROWS = {
     "sightings": 20_000_000,
     "scenery": 2_000_000,
     "points": 2_000_000,
+    "pictures": 2_000_000,
     "box_changes": 20_000_000,
     "links": 2_000_000,
 }
@@ -280,6 +300,7 @@ ROWS_A_STEP = {
     "poses": 200,
     "messages": 200,
     "points": 200,
+    "pictures": 800,
     "box_changes": 6_000,
     "links": 200,
 }

@@ -153,7 +153,7 @@ def get_storage_options(name: str, schema: pa.Schema) -> dict[str, Any]:
         "compression": "zstd",
         "row_group_size": 1 << 20,
         # a page ends between batches only, and a sweep has hundreds of kilobytes
-        "write_batch_size": 1 if name == "points" else 1024,
+        "write_batch_size": 1 if name in ("points", "pictures") else 1024,
         "use_dictionary": [field.name for field in schema if _is_name(field)],
         "column_encoding": DELTAS if name == "tracks" else None,
         "write_statistics": False,

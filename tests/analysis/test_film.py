@@ -144,7 +144,7 @@ def test_road_users_are_where_they_were_and_filled_by_who_sees_them(drive: Repla
     extra = pd.DataFrame({"frame": [0], "sender": ["roadside-1"], "actor_id": [2], "hits": [5]})
     read = replace(read, sightings=pd.concat([read.sightings.astype({"sender": str}), extra]))
     read = replace(read, boxes=read.boxes[read.boxes["source"].astype(str) == "none"])
-    footage = DriveFootage(read, {}, 0)
+    footage = DriveFootage(read, {}, {}, 0)
     camera = make_follow_camera(footage.way, float(footage.headings[-1]), PANEL_PIXELS)
     ground = render_film_ground(read.map, read.scenery, camera, dark=False)
     image = render_drive_panel(footage, ground, camera=camera, tick=0, dark=False)
@@ -175,7 +175,7 @@ def test_tracks_of_no_drive_are_one_line(drive: Replayed, file: str) -> None:
     else:
         broken = broken.iloc[1:]
     with pytest.raises(UserError, match=r"\.parquet: "):
-        DriveFootage(replace(read, **{file: broken}), {}, 0)
+        DriveFootage(replace(read, **{file: broken}), {}, {}, 0)
 
 
 def difference(a: Image.Image, b: Image.Image) -> float:

@@ -31,6 +31,7 @@ SMALL = [
     for side, pixels in (("width", 160), ("height", 120))
 ]
 """Pictures of few pixels, which are drawn fast."""
+FOGGY = tuple(f"rig.{agent}.r_max=200" for agent in ("ego", "roadside", "vehicle"))
 ARMS = (
     SYSTEM,
     "system=ideal_single",
@@ -53,6 +54,17 @@ def test_a_system_that_reads_images_needs_a_rig_with_cameras() -> None:
         find_unfit_arms(composed(*words, "interference=none"), [arm])
     known = composed(*words, "interference=none", "rig=opv2v")
     assert find_unfit_arms(known, [arm]) == {}
+
+
+def test_weather_is_planned_for_pictures_and_stray_points_are_not() -> None:
+    words = ("system=camera_late", "system.camera_late.weights=random", "rig=opv2v", *FOGGY)
+    fog, stray = (
+        Arm.from_factors(system="camera_late", cooperation="ahead", condition=name)
+        for name in ("fog", "stray_returns")
+    )
+    assert find_unfit_arms(composed(*words, "interference=[none,fog]"), [fog]) == {}
+    with pytest.raises(UserError, match="changes points, and the system reads none"):
+        find_unfit_arms(composed(*words, "interference=[none,stray_returns]"), [stray])
 
 
 def test_a_system_without_weights_asks_for_them() -> None:
@@ -128,3 +140,30 @@ def test_killed_and_resumed_it_is_the_same(driven: Path, tmp_path: Path) -> None
     done = run(driven, *ARMS, f"out={out}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert records_differ(driven / "out", out) == []
+
+
+def read_brightness(out: Path, condition: str, seed: int) -> list[float]:
+    """Return the mean of the ego's pictures at each step, in units of 100."""
+    place = next(
+        path
+        for key, path in CampaignRecords(out).find_attempts().items()
+        if (key.arm.system, key.arm.condition, key.seed) == ("mine", condition, seed)
+    )
+    boxes = read_stored_table(place / "boxes.parquet", "boxes")
+    of_pictures = boxes[(boxes.source == "cooperative") & (boxes.y.abs() > 47.0)]
+    return of_pictures.length.tolist()
+
+
+@pytest.mark.thorough
+def test_fog_of_sweeps_is_in_pictures_and_gone_afterwards(tmp_path: Path) -> None:
+    routes = write_route(tmp_path, "step")
+    arms = [word for word in ARMS if not word.startswith(("interference", "system="))]
+    for out, condition, seeds in (("both", "[none,fog]", "[1,2]"), ("dry", "none", "[2]")):
+        words = (*arms, *FOGGY, "system=[]", f"interference={condition}", f"seeds={seeds}")
+        done = run(routes, *words, "executor.workers=1", f"out={tmp_path / out}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    both, dry = tmp_path / "both", tmp_path / "dry"
+    clear, fog = (read_brightness(both, name, 1) for name in ("none", "fog"))
+    assert abs(clear[0] - fog[0]) > 0.05
+    # the drive after it has its own weather again
+    assert read_brightness(both, "none", 2) == read_brightness(dry, "none", 2)

@@ -289,6 +289,7 @@ class PerceptionLoop:
             time=scan.time,
             lidar_in_world=scan.lidar_in_world,
             points_in_lidar=scan.points_in_lidar,
+            images=scan.images,
         )
         sweep = self._channel.sense_sweep(captured, scan.surfaces, scan.sensitivity)
         return replace(scan, points_in_lidar=sweep.points_in_lidar, surfaces=sweep.surfaces)
@@ -322,6 +323,7 @@ class PerceptionLoop:
             believed=believed.lidar_in_world,
         )
         recorder.add_sweep(scan.frame, partner.sender, observation.points_in_lidar)
+        recorder.add_pictures(scan.frame, partner.sender, observation.images)
         # the payload is made from the believed pose; truth has no box of the ego
         message: Message | None = None
         if self._system.reads_messages:
@@ -368,6 +370,7 @@ class PerceptionLoop:
             scan.frame, EGO, kind=EGO, true=scan.lidar_in_world, believed=believed.lidar_in_world
         )
         recorder.add_sweep(scan.frame, EGO, observation.points_in_lidar)
+        recorder.add_pictures(scan.frame, EGO, observation.images)
         assert isinstance(believed, EgoObservation)
         return believed
 

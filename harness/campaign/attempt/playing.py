@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from itertools import count
 
 from harness.campaign.attempt.actors import AttemptActors
@@ -28,6 +29,7 @@ def drive_until_over(
     every: int,
     drive: DriveEvaluation,
     keeps_points: bool,
+    kept_cameras: Sequence[str],
     report: Report,
 ) -> AttemptRecorder:
     """Tick the world until the drive is over."""
@@ -43,6 +45,7 @@ def drive_until_over(
         ego_id=ego.actor.id,
         tick_seconds=context.tick_seconds,
         keeps_points=keeps_points,
+        kept_cameras=kept_cameras,
         after_sensing=perception.counts_after_sensing,
         box_changes=perception.box_changes,
     )

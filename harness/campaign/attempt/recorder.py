@@ -19,6 +19,7 @@ from harness.channel.links.link import Carriage
 from harness.evaluation.driving import DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes
 from harness.records.metrics import make_metric_fields
+from harness.records.pictures import pack_picture
 from harness.records.points import pack_points
 from harness.records.schema import (
     AFTER_SENSING,
@@ -28,12 +29,13 @@ from harness.records.schema import (
     LINKS,
     MAP,
     MESSAGES,
+    PICTURES,
     POINTS,
     POSES,
 )
 from harness.records.writing import EpisodeWriter
 from harness.types.record_names import PATTERNS
-from harness.types.vocabulary import CLASSES, Floats, Integers, Pose, Singles
+from harness.types.vocabulary import CLASSES, CameraImage, Floats, Integers, Pose, Singles
 from harness.world.hazards.reports import HazardReport
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
@@ -60,6 +62,7 @@ class AttemptRecorder:
         ego_id: int,
         tick_seconds: float,
         keeps_points: bool = False,
+        kept_cameras: Sequence[str] = (),
         after_sensing: bool = False,
         box_changes: dict[str, list[Any]] | None = None,
     ) -> None:
@@ -84,6 +87,8 @@ class AttemptRecorder:
         self._box_changes = box_changes  # of an arm with an intervention
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
+        self._kept_cameras = kept_cameras
+        self._pictures: dict[str, list[Any]] = {name: [] for name in PICTURES.names}
 
     def add_planning_step(self, step: DecidedStep) -> None:
         """Add a planning step, with its boxes."""
@@ -160,6 +165,13 @@ class AttemptRecorder:
                 "points": pack_points(points_in_lidar),
             }
             _append_row(self._points, row)
+
+    def add_pictures(self, frame: int, sender: str, images: Sequence[CameraImage]) -> None:
+        """Add what an agent's cameras saw, of those that are to be kept."""
+        for image in images:
+            if image.name in self._kept_cameras:
+                row = {"frame": frame - self.first_frame, "sender": sender, **pack_picture(image)}
+                _append_row(self._pictures, row)
 
     def add_infraction(self, infraction: DriveInfraction) -> None:
         """Add something done wrong."""
@@ -241,6 +253,8 @@ class AttemptRecorder:
         # optional tables
         if self._keeps_points:
             writer.write_table("points", self._points)
+        if self._kept_cameras:
+            writer.write_table("pictures", self._pictures)
         if self._box_changes is not None:
             writer.write_table("box_changes", self._box_changes)
         if carriages is not None:

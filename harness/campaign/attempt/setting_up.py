@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 import carla
@@ -170,6 +171,31 @@ def has_point_reader(settings: CampaignSettings, system: System | PrivilegedSyst
     return bool(system.reads_points or settings["record"]["points"])
 
 
+def show_air(world: carla.World, air: Mapping[str, float]) -> None:
+    """Let pictures show the weather that changes sweeps; the sun and the clouds stay.
+
+    Args:
+        world: its pictures.
+        air: numbers of CARLA's `WeatherParameters`, by name.
+
+    Raises:
+        AttemptError: the simulator has another weather afterwards.
+    """
+    if not air:
+        return
+    weather = world.get_weather()
+    for name, number in air.items():
+        setattr(weather, name, number)
+    world.set_weather(weather)
+    shown = world.get_weather()
+    for name, number in air.items():
+        if not math.isclose(getattr(shown, name), number, rel_tol=1e-3, abs_tol=1e-3):
+            raise AttemptError(
+                "interference_not_delivered",
+                f"pictures: {name} is {getattr(shown, name):g}, not {number:g}",
+            )
+
+
 @contextmanager
 def set_up_attempt(
     context: AttemptContext,
@@ -233,6 +259,9 @@ def set_up_attempt(
         # parts with a state begin from their seeds
         system.reset(derive_seed(context.seed, "system"), context.route)
         channel.reset(context.seed, context.route.name)
+        if has_image_reader(system):
+            stack.callback(context.world.set_weather, context.world.get_weather())
+            show_air(context.world, channel.describe_air())
         stops = RouteStops(context)
         yield AttemptActors(
             hazards=hazards,

@@ -5,7 +5,7 @@ A disturbance that meets no message fails its attempt; refused here, before anyt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import get_type_hints
 
 import numpy as np
@@ -55,6 +55,7 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
     }
     for name, present in kinds.items():
         refuse_without_partner(name, present)
+    refuse_unknown_cameras(settings, {arm.system for arm in arms})
     for condition in dict.fromkeys(arm.condition for arm in arms):
         refuse_sizes(settings, condition)
     all_kinds = frozenset[Kind]().union(*kinds.values())
@@ -67,13 +68,15 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
         )
         present = kinds[arm.cooperation]
         silent = is_blind_reader(settings, arm.system)
+        named = find_class(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
+        sees = has_image_reader(named)  # pictures show weather
         for change in build_condition_changes(settings, arm.condition):
             if change.partners is not None and not change.partners & present:
                 reasons[arm] = f"{change.name} has no partner to double in {arm.cooperation}"
         for disturbance in build_condition_disturbances(settings, arm.condition):
             refuse_absent(disturbance, all_kinds, arm.condition)
             refuse_without_sensitivity(settings, disturbance, arm.condition)
-            if disturbance.of_sweeps and silent:
+            if disturbance.of_sweeps and silent and not (disturbance.detects and sees):
                 reasons[arm] = f"{disturbance.name} changes points, and the system reads none"
             if not disturbance.kinds & present:
                 reasons[arm] = f"{disturbance.name} has no agent to disturb in {arm.cooperation}"
@@ -148,6 +151,29 @@ def refuse_without_cameras(settings: CampaignSettings, system: str) -> None:
         raise UserError(
             f"configuration: system.{system} reads images, and the rig has no cameras; choose"
             " rig=v2xverse_cameras or rig=opv2v"
+        )
+
+
+def refuse_unknown_cameras(settings: CampaignSettings, systems: Collection[str]) -> None:
+    """Refuse pictures that no camera takes, or that no system reads."""
+    kept = settings["record"].get("pictures", [])
+    if not kept:
+        return
+    rig: Rig = build_part(settings["rig"], "rig")
+    known = sorted({*rig.vehicle_cameras, *rig.roadside_cameras})
+    unknown = [name for name in kept if name not in known]
+    if unknown:
+        cameras = f"has {', '.join(known)}" if known else "has no cameras"
+        raise UserError(
+            f"configuration: record.pictures: no camera {unknown[0]!r}; the rig {cameras}"
+        )
+    classes = [
+        find_class(settings["system"][name]["_target_"], f"system.{name}") for name in systems
+    ]
+    if not any(map(has_image_reader, classes)):
+        raise UserError(
+            "configuration: record.pictures: no system of the campaign reads images, so that no"
+            " cameras are mounted"
         )
 
 

@@ -93,7 +93,8 @@ def format_pace_kind(settings: CampaignSettings, system: str) -> str:
     names = [str(part["_target_"]).rpartition(".")[2] for part in parts]
     size = [str(chosen["size"])] if "size" in chosen else []
     points = ["points"] if settings["record"]["points"] else []
-    return " ".join([*names, *size, *points])
+    pictures = ["pictures"] if settings["record"].get("pictures") else []
+    return " ".join([*names, *size, *points, *pictures])
 
 
 def update_paces(

@@ -86,6 +86,9 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     # and for the simulator's brakes
     if whole.get(BRAKES, True) in ({}, {DEFAULT_BRAKES: None}):
         del whole[BRAKES]
+    # and for campaigns that keep no pictures
+    if isinstance(record := whole.get("record"), dict) and record.get("pictures") == []:
+        whole["record"] = {name: value for name, value in record.items() if name != "pictures"}
     return cast("CampaignSettings", whole)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.channel.disturbance import Disturbance, Sweep
-from harness.channel.interference import extinction, scattering
+from harness.channel.interference import extinction, picture_weather, scattering
 from harness.channel.interference.backscatter import Calibration
 from harness.channel.interference.extinction import (
     RAIN_RATES,
@@ -143,6 +143,10 @@ class Rain(PrecipitationDisturbance):
         """Return the drops."""
         return extinction.make_rain_drops(self.size)
 
+    def describe_air(self) -> dict[str, float]:
+        """Return rain, and water where there is some."""
+        return picture_weather.show_rain(self.size, self.water)
+
     def _compute_wet_reflectivity(self, sweep: Sweep) -> Floats:
         return compute_wet_reflectivity(scattering.get_surfaces(sweep, self.name), self.water)
 
@@ -171,6 +175,10 @@ class Snow(PrecipitationDisturbance):
     def make_particles(self) -> ParticleDistribution:
         """Return the flakes."""
         return extinction.make_snow_flakes(self.size)
+
+    def describe_air(self) -> dict[str, float]:
+        """Return air as dim as with the flakes."""
+        return picture_weather.show_snow(self.make_particles().extinction)
 
 
 class Fog(WeatherDisturbance):
@@ -215,6 +223,10 @@ class Fog(WeatherDisturbance):
         alpha = extinction.compute_fog_extinction(self.size)
         return scattering.bound_chance_of_same_sweep(sweep, alpha, None, sensitivity)
 
+    def describe_air(self) -> dict[str, float]:
+        """Return the fog."""
+        return picture_weather.show_fog(self.size)
+
 
 class WetGround(WeatherDisturbance):
     """Water on roads and sidewalks in dry air; 0 mm is dry ground."""
@@ -249,6 +261,10 @@ class WetGround(WeatherDisturbance):
         """Return 0 where there is pavement and enough water to show."""
         ground = find_paved_points(scattering.get_surfaces(sweep, self.name)).any()
         return float(not ground or self.size < DAMP)
+
+    def describe_air(self) -> dict[str, float]:
+        """Return the water."""
+        return picture_weather.show_water(self.size)
 
 
 def check_size_limits(
