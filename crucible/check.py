@@ -70,7 +70,9 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
     """Check a plug-in; 0 if nothing failed, 1 if something did, 2 if it is none."""
     parser = OneLineParser(prog=program, description=__doc__)
     parser.add_argument("plug_in", metavar="NAME", help=NAMES)
-    parser.add_argument("settings", nargs="*", metavar="name=value", help="arguments of the class")
+    parser.add_argument(
+        "settings", nargs="*", default=[], metavar="name=value", help="arguments of the class"
+    )
     parser.add_argument(
         "--recording",
         type=Path,

@@ -2,8 +2,9 @@
 
 On a machine like the machine that drove the study, records must be equal byte for byte. On another
 machine, the command prints the share of attempts that end alike, next to the same share of repeats
-with a placebo. Exit code 1 means that a definition changed. A difference that another machine
-explains is printed, and is no error.
+with a placebo. Each attempt has a verdict: identical, within tolerance, differs. The tolerance is
+for another processor. Exit codes: 0 identical or within tolerance; 1 a definition changed; 2 bad
+input; 3 an attempt could not be driven; 4 an attempt differs, and another machine may explain that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ COMMAND = CommandDeclaration(
 
 
 DEFAULT_SAMPLE = 20
-CHANGED, NO_ANSWER = 1, 3
+CHANGED, NO_ANSWER, DIFFERENT = 1, 3, 4
 
 
 def main(arguments: Sequence[str], program: str = "crucible verify") -> int:
@@ -68,6 +69,11 @@ def main(arguments: Sequence[str], program: str = "crucible verify") -> int:
         help=("folder for the new records; the same command resumes (default: runs/verify-DIGEST)"),
     )
     add(
+        "--exact",
+        action="store_true",
+        help="demand equal bytes of all attempts, on any machine (exit code 1 otherwise)",
+    )
+    add(
         "--trust",
         action="store_true",
         help=(
@@ -92,7 +98,7 @@ def run_verify_command(options: argparse.Namespace) -> int:
     from crucible.verification.machine import detect_machine, list_machine_differences  # noqa: PLC0415
     from crucible.verification.printing import print_redrive_comparison  # noqa: PLC0415
     from crucible.verification.reference import read_reference  # noqa: PLC0415
-    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from harness.common.errors import UserError  # noqa: PLC0415
     from harness.records.digests import hash_file  # noqa: PLC0415
 
@@ -110,15 +116,23 @@ def run_verify_command(options: argparse.Namespace) -> int:
     if not changed:
         changed, again = prepare_redrive(options.reference, reference, again)
     for line in changed:
-        print_unwrapped_line(f"changed: {line}")
+        print_campaign_line(f"changed: {line}")
     if changed:
         return CHANGED
     # drive a sample and compare
     here = detect_machine()
     comparison = drive_and_compare_sample(
-        reference, campaigns, again, count=options.sample, seed=options.seed, here=here
+        reference,
+        campaigns,
+        again,
+        count=options.sample,
+        seed=options.seed,
+        here=here,
+        exact=options.exact,
     )
     print_redrive_comparison(comparison, list_machine_differences(reference.machine, here))
     if comparison.changed:
         return CHANGED
-    return NO_ANSWER if comparison.without_result else 0
+    if comparison.without_result:
+        return NO_ANSWER
+    return DIFFERENT if comparison.differ else 0

@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from harness.common.progress_bar import MOST_PIECES, BarForecast
+from harness.common.progress_bar import MOST_PIECES, BarForecast, show_bar
 from harness.common.remaining_time import (
     OVERRUN,
     RemainingTime,
@@ -222,6 +222,37 @@ def test_blocks_of_two_processes_that_end_together_are_no_sudden_speed() -> None
     clock.now += 5
     bar.note_done(10)
     assert seconds_left(bar.forecast) == pytest.approx(205)
+
+
+def test_two_workers_that_end_one_after_another_are_no_sudden_speed() -> None:
+    clock = MadeUpClock()
+    bar = BarForecast(12, workers=2, clock=clock)
+    for done, at in ((1, 30), (2, 31), (3, 60), (4, 62)):
+        clock.now = 100.0 + at
+        bar.note_done(done)
+    # eight are left, and both workers are at the beginning of one: four rounds of thirty seconds
+    assert seconds_left(bar.forecast) == pytest.approx(4 * 30, rel=0.05)
+    for done, at in ((6, 91), (8, 121), (10, 151), (11, 180)):
+        clock.now = 100.0 + at
+        bar.note_done(done)
+    clock.now += 5
+    # the last one began at 151, and has taken longer than all others
+    assert seconds_left(bar.forecast) == pytest.approx(OVERRUN * 34)
+    bar.note_done(12)
+    assert str(bar) == ""
+
+
+def test_work_is_counted_apart_from_items() -> None:
+    with show_bar("scenarios", 4, units=40) as bar:
+        bar.note_work(25)
+        bar.show_done(1)
+        bar.show_done(0)
+        assert bar.count_done() == (1, 25)
+    with show_bar("results", 1) as bar:
+        bar.begin_stage("drives", 10, units=200)
+        bar.advance_shown()
+        bar.note_work(30)
+        assert bar.count_done() == (1, 30)
 
 
 def test_a_bar_of_nothing() -> None:

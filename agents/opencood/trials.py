@@ -142,7 +142,8 @@ def try_configuration(
     ego = add_grey_images(street.observation)
     agent, arrays = make_agent_request(ego, built["ego_modality"], 0.0, 5.0)
     agents, sizes = [agent], [0]
-    for place, view in enumerate(street.partners[:PARTNERS]):
+    most = min(PARTNERS, built["most_agents"] - 1)
+    for place, view in enumerate(street.partners[:most]):
         modality = built["modalities"][place % len(built["modalities"])]
         seen = add_grey_images(view.observation)
         payload: Payload = Points(seen.points_in_lidar)

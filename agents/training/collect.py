@@ -16,7 +16,14 @@ from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from threading import Event
 
-from agents.training.recording import DEFAULT_RIG, TICK, RecordingEpisode, record_episode
+from agents.training.recording import (
+    DEFAULT_RIG,
+    TICK,
+    RecordingEpisode,
+    SharedCount,
+    count_episode_units,
+    record_episode,
+)
 from agents.training.towns import check_towns
 from harness.common.errors import AttemptError, UserError
 from harness.common.pictures import PictureSettings
@@ -72,11 +79,15 @@ def collect_recordings(wanted: RecordingPlan) -> None:
     # episodes in threads, which wait for a process
     written = sum(count_written_scenarios(wanted.out, one) for one in plan)
     total = sum(planned.groups for planned in plan)
-    with show_bar("scenarios", total, done=written) as bar, workers as pool:
+    units = sum(map(count_episode_units, missing))
+    with show_bar("scenarios", total, done=written, units=units) as bar, workers as pool:
         stopping = Event()
+        progress = [multiprocessing.get_context("spawn").Value("i", 0) for _ in missing]
         playing = {
-            pool.submit(play_episode, simulator, episode, out=wanted.out, stopping=stopping)
-            for episode in missing
+            pool.submit(
+                play_episode, simulator, episode, out=wanted.out, progress=count, stopping=stopping
+            )
+            for episode, count in zip(missing, progress, strict=True)
         }
         # count on the disk: an episode's scenarios appear there at its end
         try:
@@ -84,7 +95,8 @@ def collect_recordings(wanted: RecordingPlan) -> None:
                 done, playing = wait(playing, LOOK_AGAIN, FIRST_EXCEPTION)
                 for episode in done:
                     episode.result()
-                bar.note_done(sum(count_written_scenarios(wanted.out, one) for one in plan))
+                bar.show_done(sum(count_written_scenarios(wanted.out, one) for one in plan))
+                bar.note_work(sum(count.value for count in progress))
         finally:
             stopping.set()
             pool.shutdown(cancel_futures=True)
@@ -176,7 +188,12 @@ def count_written_scenarios(out: Path, episode: RecordingEpisode) -> int:
 
 
 def play_episode(
-    simulator: CarliteSimulator, episode: RecordingEpisode, *, out: Path, stopping: Event
+    simulator: CarliteSimulator,
+    episode: RecordingEpisode,
+    *,
+    out: Path,
+    progress: SharedCount,
+    stopping: Event,
 ) -> None:
     """Play an episode in a process of its own, on a server of its own, unless all is to stop."""
     for _ in range(TRIES):
@@ -185,7 +202,9 @@ def play_episode(
         # a new server for each try
         with simulator.lease_server(episode.town) as server:
             process = multiprocessing.get_context("spawn").Process(
-                target=record_episode, args=(episode, server.host, server.port, out)
+                target=record_episode,
+                args=(episode, server.host, server.port),
+                kwargs={"out": out, "progress": progress},
             )
             process.start()
             while process.is_alive():
@@ -193,6 +212,7 @@ def play_episode(
                 if stopping.is_set():
                     process.terminate()
         if count_written_scenarios(out, episode) == episode.groups:
+            progress.value = count_episode_units(episode)
             return
     raise AttemptError(
         "server_crash",

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import carla
 import numpy as np
@@ -45,6 +45,8 @@ from harness.world.traffic import Traffic
 
 TICK = 0.05
 WARM_UP = 100
+SERVER_UNITS, SPAWN_UNITS, CREW_UNITS, WARM_UP_UNITS, AREA_UNITS, GROUND_UNITS = 18, 5, 2, 4, 3, 21
+"""What parts of an episode take, in looks of a group: for the time that is left (decision 0111)."""
 """Ticks before the first look: traffic comes to speed, walkers leave their places."""
 CANDIDATES = 4
 """Vehicles to choose a group's first from: the one with most pedestrians and cyclists near."""
@@ -97,6 +99,12 @@ class LidarCrew:
     unit: ScanningPost
 
 
+class SharedCount(Protocol):
+    """A number that another process reads."""
+
+    value: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupLooks:
     """What a group has recorded, in a hidden folder."""
@@ -106,8 +114,25 @@ class GroupLooks:
     stood: list[Pose]  # where its LiDARs were
 
 
-def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -> None:
-    """Play an episode and write what its groups saw."""
+def count_episode_units(episode: RecordingEpisode) -> int:
+    """Return what an episode takes, in looks of a group."""
+    before = SERVER_UNITS + SPAWN_UNITS + CREW_UNITS + WARM_UP_UNITS + AREA_UNITS
+    return before + episode.groups * episode.looks + GROUND_UNITS
+
+
+def record_episode(
+    episode: RecordingEpisode, host: str, port: int, *, out: Path, progress: SharedCount
+) -> None:
+    """Play an episode and write what its groups saw.
+
+    Args:
+        episode: what is played.
+        host: of the server.
+        port: of the server.
+        out: folder of recordings.
+        progress: units of work that are done.
+    """
+    progress.value = SERVER_UNITS
     seed = derive_seed(episode.seed, episode.town, str(episode.number))
     with open_session(host, port, town=episode.town, tick_seconds=TICK, seed=seed) as session:
         context = AttemptContext(
@@ -128,15 +153,19 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
         )
         population = traffic.spawn_population(context, [])
         drivers = spawn_drivers(context, episode.drivers)
+        progress.value += SPAWN_UNITS
         standing = spawn_parked_vehicles(context, episode.standing)
         close = spawn_close_quarters(context) if episode.close_quarters else []
         parked = list_parked_boxes(context.world)
         # LiDARs, then let traffic spread
         crew = equip_crew(context, [*population.vehicles, *drivers], episode)
+        progress.value += CREW_UNITS
         for _ in range(WARM_UP):
             context.world.tick()
+        progress.value += WARM_UP_UNITS
         registry = ActorRegistry(context.world)
         area = build_drivable_area(context.map)
+        progress.value += AREA_UNITS
         random = context.random("groups")
         # groups, each a scenario
         recorded = []
@@ -153,6 +182,7 @@ def record_episode(episode: RecordingEpisode, host: str, port: int, out: Path) -
                 place=place,
                 episode=episode,
                 folder=out / episode.get_scenario_name(group),
+                progress=progress,
             )
             recorded.append(looks)
         # clear away
@@ -254,6 +284,7 @@ def record_group(
     place: Pose,
     episode: RecordingEpisode,
     folder: Path,
+    progress: SharedCount,
 ) -> GroupLooks:
     """Let a group look some times, and write that into a hidden folder."""
     partial = folder.with_name(f".{folder.name}")
@@ -279,6 +310,7 @@ def record_group(
             moment=f"{look:06}",
             episode=episode,
         )
+        progress.value += 1
     return GroupLooks(partial, folder, stood)
 
 

@@ -24,8 +24,9 @@ from analysis.commands.tables import write_all_tables
 from analysis.contrasts import build_differences_table
 from analysis.regression.typeset import format_regression_latex
 from analysis.report.curves import write_curve_figures
-from analysis.report.gather import MOST_STRIPS, PASSES, ReportContents, gather_report
+from analysis.report.gather import MOST_STRIPS, ReportContents, gather_report
 from analysis.report.page import render_report_page
+from analysis.report.work import ReportPart, ReportWork, list_report_parts
 from analysis.tables.writing import format_latex_table, write_frame, write_text
 from analysis.terminal import console, print_escaped_line
 from harness.common.command_registry import CommandDeclaration
@@ -65,10 +66,13 @@ def run_report_command(options: argparse.Namespace) -> int:
     # results are read, then drives: only then the number of steps is known
     with show_bar("results", 1, console=console) as bar:
         collection = read_collection(options, whole=not options.results_only)
-        bar.begin_stage("drives", count_report_steps(collection, options.results_only))
-        watched = replace(collection, on_attempt=bar.advance)
-        report = gather_report(watched, options.results_only, bar.rename)
-        bar.begin_stage("files", 1)
+        parts = plan_report(collection, options.results_only)
+        steps, units = sum(part.items for part in parts), sum(part.units for part in parts)
+        bar.begin_stage("drives", steps + 1, units=units)
+        work = ReportWork(bar, parts)
+        watched = replace(collection, on_attempt=work.advance)
+        report = gather_report(watched, options.results_only, work.begin_part)
+        work.begin_part("files")
         out = resolve_output_folder(options, collection)
         write_report_files(report, out)
     # a broken twin is a fault, though the report is written
@@ -80,13 +84,15 @@ def run_report_command(options: argparse.Namespace) -> int:
     return 1 if report.broken_twins else collection.exit_code
 
 
-def count_report_steps(collection: CampaignCollection, results_only: bool) -> int:
-    """Return how often attempts will be looked at."""
-    if results_only:
-        return 1
-    conditions = len(group_arms_by_setting(list_arms(collection.attempts)))
-    strips = min(MOST_STRIPS, int(collection.attempts["violated"].sum()))
-    return len(collection.attempts) * (PASSES + conditions) + strips
+def plan_report(collection: CampaignCollection, results_only: bool) -> list[ReportPart]:
+    """Return the parts of a report, with what they take."""
+    attempts = collection.attempts
+    return list_report_parts(
+        len(attempts),
+        len(group_arms_by_setting(list_arms(attempts))),
+        min(MOST_STRIPS, int(attempts["violated"].sum())),
+        results_only=results_only,
+    )
 
 
 def write_report_files(report: ReportContents, out: Path) -> None:

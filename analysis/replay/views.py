@@ -1,4 +1,4 @@
-"""What front cameras of the ego and of a partner see, with ground truth and detections drawn in."""
+"""What front cameras of the ego and of a partner see, with ground truth and detections as boxes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FRONT = "front"
 VIEW_WIDTH, VIEW_HEIGHT = 312, 234
 """Pixels of a view."""
 NEAREST, FARTHEST = 0.3, 70.0
-"""Metres before the camera of what is drawn in."""
+"""Metres before the camera of what is shown in."""
 EDGES = (
     *((0, 1), (1, 2), (2, 3), (3, 0)),
     *((4, 5), (5, 6), (6, 7), (7, 4)),
@@ -101,7 +101,7 @@ def render_camera_view(
     lidar = get_recorded_pose(poses.iloc[0], "true_")
     camera = compose_poses(lidar, image.camera_in_lidar)
     world_in_camera: Floats = np.asarray(np.linalg.inv(build_pose_matrix(camera)), np.float64)
-    for boxes, hue in list_drawn_boxes(snapshot.boxes):
+    for boxes, hue in list_shown_boxes(snapshot.boxes):
         for box, name in zip(boxes, hue, strict=True):
             ink = get_rgb_colour(name, dark)
             for ends in project_box_edges(box, world_in_camera, intrinsics):
@@ -109,15 +109,15 @@ def render_camera_view(
     return fit_view(view, dark)
 
 
-def list_drawn_boxes(boxes: pd.DataFrame) -> list[tuple[Floats, Sequence[str]]]:
+def list_shown_boxes(boxes: pd.DataFrame) -> list[tuple[Floats, Sequence[str]]]:
     """Return ground truth and cooperative detections that count, with the hue of each."""
     sources, patterns = (boxes[name].astype(str) for name in ("source", "pattern"))
-    drawn: list[tuple[Floats, Sequence[str]]] = []
+    shown: list[tuple[Floats, Sequence[str]]] = []
     for source, plain in (("truth", "truth"), ("cooperative", "cooperative")):
         chosen = (sources == source) & boxes["counted"]
         hues = [ERROR_COLOURS.get(name, plain) for name in patterns[chosen]]
-        drawn.append((boxes.loc[chosen, WORLD_BOX].to_numpy(np.float64), hues))
-    return drawn
+        shown.append((boxes.loc[chosen, WORLD_BOX].to_numpy(np.float64), hues))
+    return shown
 
 
 def fit_view(view: Image.Image, dark: bool) -> Image.Image:

@@ -29,8 +29,6 @@ from studies.attribution.tables import (
 
 MOST_STRIPS = 40
 """Violations that are drawn; the others are listed."""
-PASSES = 3
-"""How often every attempt's tables are gone through, besides once for each condition."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -28,6 +28,12 @@ from crucible.verification.machine import (
 from crucible.verification.recomputed import find_result_disagreements
 from crucible.verification.reference import StudyReference, find_changed_files, find_changed_routes
 from crucible.verification.sampling import find_network_systems, sample_attempts
+from crucible.verification.tolerance import (
+    DIFFERS,
+    IDENTICAL,
+    WITHIN,
+    list_intolerable_differences,
+)
 from crucible.verification.towns import find_changed_towns, prepare_town_maps
 from harness.campaign.twins.record_diff import compare_columns, iter_record_leaves
 from harness.common.nesting import parse_json
@@ -57,6 +63,14 @@ class RedrivenAttempt:
     original: PackedAttempt
     place: Path
     wrong: tuple[str, ...]  # what of its result its own records contradict
+    beyond: tuple[str, ...]  # what differs by more than another processor explains
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is identical, within the tolerance for another processor, or differs."""
+        if self.same_bytes:
+            return IDENTICAL
+        return DIFFERS if self.beyond else WITHIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +84,11 @@ class RedriveComparison:
     elsewhere: int  # attempts with networks that another processor drove: theirs need not be
     agreement: Mapping[str, EndingAgreement]  # by stratum
     placebo: EndingAgreement | None
+
+    @property
+    def differ(self) -> bool:
+        """Whether an attempt differs by more than another processor explains."""
+        return any(one.verdict == DIFFERS for one in self.redriven)
 
 
 def check_reference_files(
@@ -113,6 +132,7 @@ def drive_and_compare_sample(
     count: int,
     seed: int,
     here: MachinePlatform,
+    exact: bool = False,
 ) -> RedriveComparison:
     """Drive a sample again and compare it.
 
@@ -123,6 +143,7 @@ def drive_and_compare_sample(
         count: attempts of the sample.
         seed: of the sample.
         here: this machine.
+        exact: all bytes must be equal, whatever machine this is.
     """
     sample = sample_attempts(campaigns, count, seed)
     for name in sample:
@@ -150,7 +171,7 @@ def drive_and_compare_sample(
             else:
                 missing.append(f"{name}/{attempt.key}")
     # what a difference means depends on the machine
-    expected = determine_expected_bytes(reference.machine, here)
+    expected = ALL if exact else determine_expected_bytes(reference.machine, here)
     known = compute_agreement_by_stratum(redriven)
     plain = known[WITHOUT] if is_same_intel_platform(reference.machine, here) else None
     return RedriveComparison(
@@ -158,11 +179,11 @@ def drive_and_compare_sample(
         without_result=tuple(missing),
         changed=(
             *changed,
-            *find_definition_changes(redriven, expected),
+            *find_definition_changes(redriven, expected, exact=exact),
             *check_ending_agreement(plain),
         ),
         bytes_expected=expected,
-        elsewhere=sum(one.elsewhere and one.network for one in redriven),
+        elsewhere=0 if exact else sum(one.elsewhere and one.network for one in redriven),
         agreement=known,
         placebo=reference.of_placebo,
     )
@@ -180,6 +201,7 @@ def compare_redriven_attempt(
 ) -> RedrivenAttempt:
     """Return how an attempt compares with itself driven again."""
     same = hash_attempt_records(place) == attempt.records
+    results = parse_json(attempt.result), read_json_object(place / "result.json")
     return RedrivenAttempt(
         name=f"{campaign.name}/{attempt.key}",
         network=attempt.key.arm.system in find_network_systems(campaign.settings),
@@ -189,6 +211,7 @@ def compare_redriven_attempt(
         original=attempt,
         place=place,
         wrong=tuple(find_result_disagreements(place, campaign.settings["scoring"])),
+        beyond=() if same else tuple(list_intolerable_differences(*results)),
     )
 
 
@@ -220,10 +243,12 @@ def find_first_difference(attempt: PackedAttempt, place: Path) -> str:
     return "in tables that are not packed"
 
 
-def find_definition_changes(redriven: list[RedrivenAttempt], expected: str) -> Iterator[str]:
+def find_definition_changes(
+    redriven: list[RedrivenAttempt], expected: str, *, exact: bool
+) -> Iterator[str]:
     """Yield what shows that a definition changed: unequal bytes where they must be equal."""
     for one in redriven:
-        if should_have_equal_bytes(one, expected) and not one.same_bytes:
+        if (exact or should_have_equal_bytes(one, expected)) and not one.same_bytes:
             yield f"{one.name}: other bytes: {one.difference}"
         for line in one.wrong:
             yield f"{one.name}: result: {line}"

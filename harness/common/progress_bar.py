@@ -34,11 +34,14 @@ class BarForecast:
     Args:
         total: items.
         done: items that were done before.
+        workers: items that are done at a time.
         clock: seconds from any origin.
     """
 
-    def __init__(self, total: int, *, done: int = 0, clock: Clock = time.monotonic) -> None:
-        self.total, self._clock = total, clock
+    def __init__(
+        self, total: int, *, done: int = 0, workers: int = 1, clock: Clock = time.monotonic
+    ) -> None:
+        self.total, self._clock, self._workers = total, clock, workers
         self._began = clock()
         self._begin_at(done)
 
@@ -51,10 +54,14 @@ class BarForecast:
         whole, rest = divmod(left, self._size)
         sizes = [self._size] * whole + ([rest] if rest else [])
         self.forecast = WorkForecast(
-            deque(WorkPiece(expected=float(size)) for size in sizes), clock=clock
+            deque(WorkPiece(expected=float(size)) for size in sizes),
+            lanes=min(self._workers, max(len(sizes), 1)),
+            clock=clock,
         )
-        if sizes:
-            self.forecast.begin_piece(0)
+        # which worker does an item is not known: the one that ends is the one that began first
+        self._lanes = deque(range(self.forecast.lanes if sizes else 0))
+        for lane in self._lanes:
+            self.forecast.begin_piece(lane)
 
     def note_done(self, done: int) -> None:
         """So many items are done now."""
@@ -69,12 +76,17 @@ class BarForecast:
         )
         self.done = done
         if now > before:
-            self.forecast.end_several_pieces(0, now - before)
-            if done < self.total:
-                self.forecast.begin_piece(0)
-        if done < self.total:
+            # one of each worker, or a block of one worker
+            one_per_worker = 1 < now - before <= len(self._lanes)
+            for _ in range(now - before if one_per_worker else 1):
+                lane = self._lanes.popleft()
+                self.forecast.end_several_pieces(lane, 1 if one_per_worker else now - before)
+                if self.forecast.waiting:
+                    self.forecast.begin_piece(lane)
+                    self._lanes.append(lane)
+        if self._lanes:
             into = (done - self._first) % self._size
-            self.forecast.note_share(0, into / self._size)
+            self.forecast.note_share(self._lanes[0], into / self._size)
 
     @property
     def _rest(self) -> int:
@@ -93,26 +105,61 @@ class RemainingColumn(ProgressColumn):
 
 
 class EstimatedBar:
-    """A bar that is advanced; lines can be printed above it."""
+    """A bar that is advanced; lines can be printed above it.
 
-    def __init__(self, progress: Progress, name: str, forecast: BarForecast) -> None:
+    An estimate goes by units of work. A unit is an item, where nothing else is said.
+
+    Args:
+        progress: what shows it.
+        name: of what is done.
+        total: items.
+        done: items that were done before.
+        forecast: of the units.
+    """
+
+    def __init__(
+        self, progress: Progress, name: str, *, total: int, done: int, forecast: BarForecast
+    ) -> None:
         self._progress, self._forecast = progress, forecast
-        self._task = progress.add_task(
-            name, total=forecast.total, completed=forecast.done, forecast=forecast
-        )
+        self._total, self._done = total, done
+        self._task = progress.add_task(name, total=total, completed=done, forecast=forecast)
 
     def advance(self, count: int = 1) -> None:
-        """So many items more are done."""
-        self.note_done(self._forecast.done + count)
+        """So many items more are done, each a unit of work."""
+        self.note_done(self._done + count)
 
     def note_done(self, done: int) -> None:
-        """So many items are done in all."""
-        self._forecast.note_done(done)
-        self._progress.update(self._task, completed=self._forecast.done)
+        """So many items are done in all, each a unit of work."""
+        self.show_done(done)
+        self._forecast.note_done(self._done)
 
-    def begin_stage(self, name: str, total: int) -> None:
-        """Other items are done from now on, none of them yet."""
-        self._forecast = BarForecast(total)
+    def advance_shown(self) -> None:
+        """An item more is done; what it says of work is noted apart."""
+        self.show_done(self._done + 1)
+
+    def show_done(self, done: int) -> None:
+        """So many items are done in all; what they say of work is noted apart."""
+        self._done = min(max(done, self._done), self._total)
+        self._progress.update(self._task, completed=self._done)
+
+    def count_done(self) -> tuple[int, int]:
+        """Return the items and the units of work that are done."""
+        return self._done, self._forecast.done
+
+    def note_work(self, units: int) -> None:
+        """So many units of work are done in all."""
+        self._forecast.note_done(units)
+
+    def begin_stage(self, name: str, total: int, *, units: int | None = None) -> None:
+        """Other items are done from now on, none of them yet.
+
+        Args:
+            name: of what is done.
+            total: items.
+            units: of work, for `note_work`; None: an item is a unit.
+        """
+        self._forecast = BarForecast(total if units is None else units)
+        self._total, self._done = total, 0
         self._progress.update(
             self._task, description=name, total=total, completed=0, forecast=self._forecast
         )
@@ -133,7 +180,13 @@ def choose_bar_width(columns: int) -> int:
 
 @contextmanager
 def show_bar(
-    name: str, total: int, *, done: int = 0, console: Console | None = None
+    name: str,
+    total: int,
+    *,
+    done: int = 0,
+    units: int | None = None,
+    workers: int = 1,
+    console: Console | None = None,
 ) -> Iterator[EstimatedBar]:
     """Show a bar of items until the block ends; nothing is shown where there is no terminal.
 
@@ -141,6 +194,8 @@ def show_bar(
         name: of what is done.
         total: items.
         done: items that were done before.
+        units: of work that is left, for `note_work`; None: an item is a unit.
+        workers: items that are done at a time.
         console: what lines inside the block are printed on.
     """
     console = console or get_console()
@@ -152,7 +207,9 @@ def show_bar(
     )
     hidden = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        yield EstimatedBar(progress, name, BarForecast(total, done=done))
+        left, before = (total, done) if units is None else (units, 0)
+        forecast = BarForecast(left, done=before, workers=workers)
+        yield EstimatedBar(progress, name, total=total, done=done, forecast=forecast)
 
 
 def track_items(items: Iterable[T], name: str, total: int | None = None) -> Iterator[T]:

@@ -13,8 +13,8 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from dataclasses import dataclass, field, replace
+from statistics import fmean, pvariance
 
 Clock = Callable[[], float]
 FEW = 2
@@ -26,7 +26,11 @@ OVERRUN = 0.25
 SCHEDULED = 500
 """Waiting pieces that are assigned to lanes one by one; of more, the sum is shared."""
 PRIOR_WEIGHT = 1.0
-"""Finished pieces that count as much as what was expected of a kind."""
+"""Finished pieces that count as much as what was expected of a kind, or of a group."""
+SWEEPS = 3
+"""Times that factors of kinds and of groups are computed, each from the others."""
+EXPECTATION_WEIGHT = 3.0
+"""Groups of pieces that count as much as the claim that pieces take what is expected of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,13 @@ class WorkPiece:
     """A piece of work: what is expected of it, and what it may be compared with.
 
     Attributes:
-        kind: pieces of one kind take similar shares of what is expected of them.
+        kind: pieces of one kind take similar shares of what is expected of them: an arm.
+        group: the same for another division of the pieces: a route.
         expected: seconds; where they are not known, any number in proportion to them.
     """
 
     kind: Hashable = None
+    group: Hashable = None
     expected: float = 1.0
 
 
@@ -177,7 +183,7 @@ class WorkForecast:
             return RemainingTime(0.0, rough)
         if self.lanes < 1:
             return RemainingTime(None, rough)
-        paces = PieceRates.from_pieces(finished, running, now, absolute=self._absolute)
+        paces = PieceRates.from_pieces(finished, running, waiting, now=now, absolute=self._absolute)
         if paces is None:
             return RemainingTime(None, rough)
         left = [paces.estimate_rest(one, now) for one in running]
@@ -187,26 +193,34 @@ class WorkForecast:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PieceRates:
-    """Seconds for each expected second, of each kind of pieces and of all.
+    """Seconds for each expected second: of all pieces, and factors of their kinds and groups.
 
     Attributes:
-        overall: of all kinds.
-        by_kind: of kinds of which pieces have finished.
+        overall: seconds for each expected second.
+        usual: expected seconds of a piece of mean length.
+        weight: of what is expected of a piece against `usual`: 1 where finished pieces took what
+            was expected of each, 0 where that said nothing of them.
+        by_kind: factors of kinds of which pieces have finished.
+        by_group: factors of groups of which pieces have finished.
         ratios: seconds of finished pieces as shares of what would have been predicted for them.
     """
 
     overall: float
-    by_kind: Mapping[Hashable, float]
-    ratios: Sequence[float]
+    usual: float
+    weight: float = 1.0
+    by_kind: Mapping[Hashable, float] = field(default_factory=dict)
+    by_group: Mapping[Hashable, float] = field(default_factory=dict)
+    ratios: Sequence[float] = ()
 
     @staticmethod
     def from_pieces(
         finished: Sequence[FinishedPiece],
         running: Sequence[RunningPiece],
-        now: float,
+        waiting: Sequence[WorkPiece],
         *,
+        now: float,
         absolute: bool,
     ) -> PieceRates | None:
         """Return the rates of finished pieces, and of those that already run for longer.
@@ -214,6 +228,7 @@ class PieceRates:
         Args:
             finished: the last that have finished.
             running: what runs now.
+            waiting: pieces that are still to begin.
             now: the clock's seconds.
             absolute: `expected` is in seconds.
 
@@ -224,39 +239,71 @@ class PieceRates:
         steady = [one for one in finished if not one.starting] or list(finished)
         pairs = [(one.piece, one.seconds) for one in steady]
         mean = fmean(one.expected for one, _ in pairs) if pairs else 0.0
-        prior = [(mean or fmean(piece.piece.expected for piece in running or [_UNIT]), 1.0)]
-        first = compute_rate(pairs, prior if absolute else [])
+        usual = mean or fmean(piece.piece.expected for piece in running or [_UNIT])
+        prior = [(usual, 1.0)] if absolute else []
+        first = compute_rate(pairs, prior)
         if first is None:
             # nothing has finished: by what running pieces say of themselves
             shown = [(one.piece, (now - one.since) / one.share) for one in running if one.share > 0]
             first = compute_rate(shown, [])
-            return None if first is None else PieceRates(first, {}, ())
+            return None if first is None else PieceRates(overall=first, usual=usual)
         # a running piece that has taken longer than is expected of it counts with its time so far
         late = [
             (one.piece, now - one.since)
             for one in running
             if now - one.since > first * one.piece.expected and not one.starting
         ]
-        overall = compute_rate([*pairs, *late], prior if absolute else [])
+        pairs += late
+        overall = compute_rate(pairs, prior)
         assert overall is not None
-        groups: dict[Hashable, list[tuple[WorkPiece, float]]] = {}
-        for piece, seconds in [*pairs, *late]:
-            groups.setdefault(piece.kind, []).append((piece, seconds))
-        by_kind = {}
-        for kind, ones in groups.items():
-            usual = fmean(piece.expected for piece, _ in ones)
-            rate = compute_rate(ones, [(PRIOR_WEIGHT * usual, overall)])
-            by_kind[kind] = overall if rate is None else rate
+        weight = compute_expectation_weight(pairs, [piece.expected for piece in waiting])
+        rates = PieceRates(overall=overall, usual=usual, weight=weight).add_factors(pairs)
         ratios = [
-            seconds / (by_kind[piece.kind] * piece.expected)
-            for piece, seconds in pairs
-            if by_kind[piece.kind] * piece.expected > 0
+            one.seconds / predicted
+            for one in steady
+            if (predicted := rates.predict_seconds(one.piece)) > 0
         ]
-        return PieceRates(overall, by_kind, ratios)
+        return replace(rates, ratios=ratios)
+
+    def add_factors(self, pairs: Sequence[tuple[WorkPiece, float]]) -> PieceRates:
+        """Return the rates with factors of kinds and of groups, each drawn towards 1.
+
+        A factor of groups is of what the kinds leave, and the other way round.
+
+        Args:
+            pairs: pieces, and the seconds that they took.
+        """
+        rates = self
+        for _ in range(SWEEPS):
+            others = replace(rates, by_group={})
+            groups = [(piece.group, piece, seconds) for piece, seconds in pairs]
+            rates = replace(rates, by_group=others.compute_factors(groups))
+            others = replace(rates, by_kind={})
+            kinds = [(piece.kind, piece, seconds) for piece, seconds in pairs]
+            rates = replace(rates, by_kind=others.compute_factors(kinds))
+        return rates
+
+    def compute_factors(
+        self, taken: Iterable[tuple[Hashable, WorkPiece, float]]
+    ) -> dict[Hashable, float]:
+        """Return the factor of each label: what its pieces took, over what is predicted of them.
+
+        Args:
+            taken: labels, pieces, and the seconds that they took; None is no label.
+        """
+        prior = PRIOR_WEIGHT * self.overall * self.usual
+        sums: dict[Hashable, tuple[float, float]] = {}
+        for label, piece, seconds in taken:
+            if label is not None:
+                had, predicted = sums.get(label, (prior, prior))
+                sums[label] = had + seconds, predicted + self.predict_seconds(piece)
+        return {label: had / predicted for label, (had, predicted) in sums.items() if predicted > 0}
 
     def predict_seconds(self, piece: WorkPiece) -> float:
         """Return the seconds that a piece is to take."""
-        return self.by_kind.get(piece.kind, self.overall) * piece.expected
+        size = self.usual + self.weight * (piece.expected - self.usual)
+        factor = self.by_kind.get(piece.kind, 1.0) * self.by_group.get(piece.group, 1.0)
+        return factor * self.overall * size
 
     def estimate_rest(self, one: RunningPiece, now: float) -> float:
         """Return the seconds that a running piece still needs: never none.
@@ -277,6 +324,41 @@ class PieceRates:
 
 
 _UNIT = RunningPiece(WorkPiece(), 0.0, starting=False)
+
+
+def compute_expectation_weight(
+    pairs: Sequence[tuple[WorkPiece, float]], waiting: Sequence[float]
+) -> float:
+    """Return how far what is expected of a piece says what it takes: from 0, nothing, to 1.
+
+    The slope of seconds over expected seconds, both as shares of their means (least squares, ridge
+    towards 1), between 0 and 1. Pieces of one group count as one. The ridge is as strong as
+    `EXPECTATION_WEIGHT` groups that differ as much as all pieces do.
+
+    Args:
+        pairs: pieces, and the seconds that they took.
+        waiting: expected seconds of other pieces.
+    """
+    groups: dict[Hashable, list[tuple[float, float]]] = {}
+    for number, (piece, seconds) in enumerate(pairs):
+        of = number if piece.group is None else ("group", piece.group)
+        groups.setdefault(of, []).append((piece.expected, seconds))
+    means = [
+        (fmean(size for size, _ in ones), fmean(taken for _, taken in ones))
+        for ones in groups.values()
+    ]
+    middle = fmean(size for size, _ in means) if means else 0.0
+    level = fmean(taken for _, taken in means) if means else 0.0
+    if middle <= 0 or level <= 0:
+        return 1.0
+    points = [(size / middle - 1, taken / level - 1) for size, taken in means]
+    spread = sum(x * x for x, _ in points)
+    sizes = [*(piece.expected for piece, _ in pairs), *waiting]
+    ridge = EXPECTATION_WEIGHT * pvariance(sizes) / middle**2
+    if spread + ridge <= 0:
+        return 1.0
+    slope = (sum(x * y for x, y in points) + ridge) / (spread + ridge)
+    return min(max(slope, 0.0), 1.0)
 
 
 def compute_rate(

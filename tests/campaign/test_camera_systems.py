@@ -15,6 +15,7 @@ from harness.campaign.planning.compatibility import find_unfit_arms
 from harness.campaign.settings.config import build_part
 from harness.common.errors import UserError
 from harness.records.arms import Arm
+from harness.records.pictures import read_kept_pictures
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.types.systems import has_image_reader
 from harness.world.rig import RIGS, read_rig
@@ -38,6 +39,7 @@ ARMS = (
     "interference=[none,latency]",
     "rig=v2xverse_cameras",
     "routes.hazards=null",
+    "record.pictures=[front]",
     *SMALL,
 )
 
@@ -65,6 +67,18 @@ def test_weather_is_planned_for_pictures_and_stray_points_are_not() -> None:
     assert find_unfit_arms(composed(*words, "interference=[none,fog]"), [fog]) == {}
     with pytest.raises(UserError, match="changes points, and the system reads none"):
         find_unfit_arms(composed(*words, "interference=[none,stray_returns]"), [stray])
+
+
+def test_kept_pictures_need_a_camera_and_a_reader() -> None:
+    arm = Arm.from_factors(system="ideal_late", cooperation="ahead", condition="none")
+    words = ("system=ideal_late", "interference=none")
+    for more, why in (
+        (("record.pictures=[front]",), "no camera 'front'; the rig has no cameras"),
+        (("rig=opv2v", "record.pictures=[top]"), "no camera 'top'; the rig has front, left"),
+        (("rig=opv2v", "record.pictures=[front]"), "no system of the campaign reads images"),
+    ):
+        with pytest.raises(UserError, match=why):
+            find_unfit_arms(composed(*words, *more), [arm])
 
 
 def test_a_system_without_weights_asks_for_them() -> None:
@@ -113,6 +127,14 @@ def test_pictures_reach_the_ego_and_its_partner(driven: Path) -> None:
     # pictures are neither black nor white, and change as the ego drives
     assert bright.length.between(0.2, 2.3).all()
     assert bright.length.nunique() > 3
+    # the front pictures of both are kept: of each planning step, none black
+    kept = read_kept_pictures(place, "front")
+    frames = set(read_stored_table(place / "frames.parquet", "frames").frame)
+    assert {frame for frame, sender in kept if sender == "ego"} == frames
+    assert any(sender != "ego" for _, sender in kept)
+    assert all(image.pixels.shape == (120, 160, 3) for image in kept.values())
+    assert min(image.pixels.mean() for image in kept.values()) > 20
+    assert read_kept_pictures(place, "rear") == {}
     messages = read_stored_table(place / "messages.parquet", "messages")
     # 33 bytes a box: a partner's pictures are one of them
     assert (messages.bytes >= 33).all()

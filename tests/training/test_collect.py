@@ -239,7 +239,9 @@ def test_what_an_ended_try_left_is_not_kept(
         place=here,
         episode=episode,
         folder=tmp_path / "group",
+        progress=(progress := SimpleNamespace(value=0)),
     )
+    assert progress.value == episode.looks
     assert not (tmp_path / "group").exists()
     level = np.zeros((9, 9))
     field = GroundField(

@@ -209,7 +209,13 @@ def test_other_bytes_on_the_same_machine_are_a_change(
         assert verify(copy) == 0
         printed = capsys.readouterr().out
         assert "equal byte for byte: 0; must be: none" in printed
-        assert "differs: out/ideal_late/ahead/none/1-s1: in tables that are not packed" in printed
+        assert "verdicts: 0 identical, 2 within tolerance, 0 differs" in printed
+        line = "within tolerance: out/ideal_late/ahead/none/1-s1: in tables that are not packed"
+        assert line in printed
+    assert verify(copy, "--exact") == 1
+    printed = capsys.readouterr().out
+    assert "equal byte for byte: 0; must be: all" in printed
+    assert "changed: out/ideal_late/ahead/none/1-s1: other bytes: in tables that" in printed
 
 
 def test_a_result_that_differs_is_named_where_it_does(

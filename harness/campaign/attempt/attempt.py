@@ -93,7 +93,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
                 every=settings["perceive_every"],
                 drive=drive,
                 keeps_points=settings["record"]["points"],
-                kept_cameras=settings["record"].get("pictures", []),
+                kept_cameras=settings["record"].get("pictures") or [],
                 report=report,
             )
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}

@@ -156,7 +156,7 @@ def refuse_without_cameras(settings: CampaignSettings, system: str) -> None:
 
 def refuse_unknown_cameras(settings: CampaignSettings, systems: Collection[str]) -> None:
     """Refuse pictures that no camera takes, or that no system reads."""
-    kept = settings["record"].get("pictures", [])
+    kept = settings["record"].get("pictures") or []
     if not kept:
         return
     rig: Rig = build_part(settings["rig"], "rig")

@@ -95,7 +95,7 @@ def estimate_campaign(
         unknown=unknown,
         expected=ExpectedAttempts(
             pieces={
-                key: WorkPiece(kind=key.arm, expected=seconds)
+                key: WorkPiece(kind=key.arm, group=key.route, expected=seconds)
                 for key, seconds in zip(left, taken, strict=True)
             },
             in_seconds=not unknown,

@@ -87,7 +87,7 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     if whole.get(BRAKES, True) in ({}, {DEFAULT_BRAKES: None}):
         del whole[BRAKES]
     # and for campaigns that keep no pictures
-    if isinstance(record := whole.get("record"), dict) and record.get("pictures") == []:
+    if isinstance(record := whole.get("record"), dict) and not record.get("pictures", True):
         whole["record"] = {name: value for name, value in record.items() if name != "pictures"}
     return cast("CampaignSettings", whole)
 

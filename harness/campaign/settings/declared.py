@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, NotRequired, TypeAlias, TypedDict, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
@@ -59,7 +59,7 @@ class RecordSettings(TypedDict):
     """What is kept besides the tables."""
 
     points: bool  # keep every sweep: 20 MB for a minute of the ego and one partner
-    pictures: NotRequired[list[str]]  # cameras whose pictures are kept; absent: none
+    pictures: list[str] | None  # cameras whose pictures are kept; null or absent: none
 
 
 class CampaignSettings(TypedDict):

@@ -281,7 +281,7 @@ def run_generate(options: argparse.Namespace) -> None:
         keep_seed=options.seed,
         folder=options.out,
     )
-    with show_bar("scenes", len(generation.select_sources())) as bar:
+    with show_bar("scenes", len(generation.select_sources()), workers=options.workers) as bar:
         best = generate_recordings(generation, options.workers, bar.advance)
     objects = sum(candidate.objects for candidate in best)
     print(f"{options.out}: {len(best)} changed scenes with {objects} judged objects")
@@ -330,7 +330,7 @@ def run_climb(options: argparse.Namespace) -> None:
         tries=options.tries,
         most=options.most,
     )
-    with show_bar("scenes", len(climbing.select_sources())) as bar:
+    with show_bar("scenes", len(climbing.select_sources()), workers=options.workers) as bar:
         rows = run_climbing(climbing, options.workers, bar.advance)
     console = Console()
     console.print(to_rich_table(build_climb_sheet(climbing, rows)))
@@ -379,7 +379,7 @@ def run_metamorphic_check(options: argparse.Namespace) -> None:
         far=tuple(options.far),
         saved=saved,
     )
-    with show_bar("scenes", len(study.select_sources())) as bar:
+    with show_bar("scenes", len(study.select_sources()), workers=options.workers) as bar:
         run_study(study, options.workers, bar.advance)
     console = Console()
     for table in render_study_tables(options.out):

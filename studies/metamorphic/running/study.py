@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.pool import IMapIterator
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,8 @@ from studies.metamorphic.storage.records import (
 
 BLOCK = 5
 """Scenes that are computed together."""
+SCENE_POLL = 0.5
+"""Seconds after which it is looked again how many scenes are computed."""
 THREADS = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
 Done = Callable[[int], object]
 
@@ -151,12 +155,49 @@ def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
     # one thread for each process: more would compete for the cores
     with limit_process_threads():
         if workers == 1 or len(left) < 2:
+            # this process notes scene after scene
             for task in left:
-                done(work(task))
+                work(task, done)
             return
-        with multiprocessing.get_context("spawn").Pool(workers) as pool:
-            for count in pool.imap_unordered(work, left):
-                done(count)
+        spawn = multiprocessing.get_context("spawn")
+        scenes = spawn.Value("i", 0)
+        with spawn.Pool(workers, keep_scene_count, (scenes,)) as pool:
+            computing = pool.imap_unordered(partial(compute_counted_block, study), left)
+            noted = 0
+            for _ in left:
+                # scenes of blocks that are not finished count, too
+                while not is_next_ready(computing):
+                    done(scenes.value - noted)
+                    noted = scenes.value
+            done(scenes.value - noted)
+
+
+def is_next_ready(results: IMapIterator[int]) -> bool:
+    """Return whether another block is finished, after a short wait; its exception is raised."""
+    try:
+        results.next(SCENE_POLL)
+    except multiprocessing.TimeoutError:
+        return False
+    return True
+
+
+_scene_count: list[Synchronized[int]] = []
+
+
+def keep_scene_count(scenes: Synchronized[int]) -> None:
+    """Keep the count of scenes, in a process that computes blocks."""
+    _scene_count[:] = [scenes]
+
+
+def compute_counted_block(study: OfflineStudy, task: tuple[int, Sequence[SceneSource]]) -> int:
+    """Compute one block; each scene is counted for the process that shows how far all is."""
+
+    def count_scene(scenes: int) -> None:
+        (count,) = _scene_count
+        with count.get_lock():
+            count.value += scenes
+
+    return compute_block(study, task, count_scene)
 
 
 @contextmanager
@@ -177,8 +218,16 @@ def limit_process_threads() -> Iterator[None]:
 _systems: dict[str, AskableSystem] = {}
 
 
-def compute_block(study: OfflineStudy, task: tuple[int, Sequence[SceneSource]]) -> int:
-    """Compute one block, write it, and return how many scenes it has."""
+def compute_block(
+    study: OfflineStudy, task: tuple[int, Sequence[SceneSource]], done: Done | None = None
+) -> int:
+    """Compute one block, write it, and return how many scenes it has.
+
+    Args:
+        study: what is asked.
+        task: number of the block, and its scenes.
+        done: is called after each scene.
+    """
     number, block = task
     for name in study.systems:
         if name not in _systems:
@@ -189,6 +238,8 @@ def compute_block(study: OfflineStudy, task: tuple[int, Sequence[SceneSource]]) 
     for source in block:
         asking = SceneRows(study=study, scene=read_scene(source), rows=rows)
         asking.ask_systems(systems, tests)
+        if done is not None:
+            done(1)
     write_block(study.folder, number, rows)
     return len(block)
 

@@ -22,7 +22,7 @@ from studies.metamorphic.catalogue import MAKERS, select_catalogue_entries
 from studies.metamorphic.judging.following import make_follow_up
 from studies.metamorphic.judging.rows import FollowUp, make_detection_rows
 from studies.metamorphic.running import study as module
-from studies.metamorphic.running.study import OfflineStudy, run_study
+from studies.metamorphic.running.study import BLOCK, OfflineStudy, run_study
 from studies.metamorphic.running.systems import build_named_system
 from studies.metamorphic.scenes.answers import ask_system
 from studies.metamorphic.scenes.scene import read_scene
@@ -110,7 +110,14 @@ def test_a_study_that_was_killed_goes_on(
 
 
 def killed_after_a_block(study: OfflineStudy) -> None:
-    run_study(study, 1, lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    scenes: list[int] = []
+
+    def kill_in_second_block(count: int) -> None:
+        scenes.append(count)
+        if sum(scenes) > BLOCK:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run_study(study, 1, kill_in_second_block)
 
 
 def test_a_block_without_all_its_tables_is_computed_again(
