@@ -123,7 +123,8 @@ def make_seeing_example(
     sample = augment_sample(samples.read_sample(number, partners), random)
     names, shares = list_trained_senses(network, config)
     senses: list[Senses] = [
-        names[int(random.choice(len(names), p=shares))] for _ in range(1 + len(sample.partners))
+        names[int(random.choice(len(names), p=shares))] if len(names) > 1 else names[0]
+        for _ in range(1 + len(sample.partners))
     ]
     inputs = make_seeing_inputs(network, sample, senses, random)
     boxes = lower_boxes(Boxes.join([sample.truth.boxes_in_lidar, sample.parked]), -inputs.height)
