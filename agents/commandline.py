@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 
 from harness.common.errors import AttemptError, UserError
+from harness.common.terminal_lines import print_problem
 
 BAD_INPUT, NO_GROUND = 2, 3
 
@@ -31,5 +31,5 @@ def run_and_report(work: Callable[[], int]) -> int:
         if problem.filename is None:
             raise
         why, code = f"{problem.filename}: {problem.strerror}", BAD_INPUT
-    print(why, file=sys.stderr)
+    print_problem(why)
     return code

@@ -13,6 +13,7 @@ from analysis.statistics.intervals import IntervalEstimate
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import format_attempts_range
 from harness.common.fitting_table import FittingTable
+from harness.common.terminal_lines import print_plain_line
 
 NARROWEST = 200
 """Columns that the widest table needs."""
@@ -71,8 +72,8 @@ def format_terminal_cell(estimate: IntervalEstimate, digits: int) -> str:
 
 
 def print_escaped_line(text: str) -> None:
-    """Print a line literally, without markup or control characters."""
-    console.print(escape_unprintable(text), soft_wrap=True, highlight=False, markup=False)
+    """Print a line literally, without markup or control characters; a terminal gets it broken."""
+    print_plain_line(console, escape_unprintable(text))
 
 
 def escape_terminal_text(text: str) -> str:

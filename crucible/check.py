@@ -58,6 +58,7 @@ PLUGIN_KINDS = {
 }
 """What a class is by the base that it inherits from, and the module that checks it."""
 V2XVERSE = "v2xverse"
+OPENCOOD = "opencood"
 SYSTEM_KIND = "a system under test"
 SAMPLER_KIND = "a sampler"
 SAMPLER_ATTRIBUTES = ("libraries", "ask", "report")
@@ -69,12 +70,22 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
     """Check a plug-in; 0 if nothing failed, 1 if something did, 2 if it is none."""
     parser = OneLineParser(prog=program, description=__doc__)
     parser.add_argument("plug_in", metavar="NAME", help=NAMES)
-    parser.add_argument("settings", nargs="*", metavar="name=value", help="arguments of the class")
+    parser.add_argument(
+        "settings", nargs="*", default=[], metavar="name=value", help="arguments of the class"
+    )
     parser.add_argument(
         "--recording",
         type=Path,
         metavar="FILE",
         help="for systems: file of the recorded street, written or read (default: not kept)",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help=(
+            "for opencood: build and step every configuration of the checkout once; only= names"
+            " part of a path, cut_range= cuts ranges (default: the one of checkpoint=)"
+        ),
     )
     parser.add_argument(
         "--config-dir",
@@ -111,6 +122,9 @@ def run_plugin_check(options: argparse.Namespace) -> int:
             raise UserError(f"{options.settings[0]}: a study is checked as it is, without settings")
         folders, trust = options.config_dir, options.trust
         kind, findings = "a study", check_composed_study(options.plug_in, folders, trust=trust)
+    elif options.all:
+        kind = "a checkout"
+        findings = try_all_configurations(options.plug_in, options.settings, options.recording)
     else:
         kind, findings = check_plugin(options.plug_in, options.settings, options.recording)
     show_findings(f"{options.plug_in} as {kind}", findings, Console())
@@ -184,6 +198,27 @@ def check_plugin(
     return SYSTEM_KIND, described + SystemExamination(
         make, load_or_make_recording(recording)
     ).list_findings()
+
+
+def try_all_configurations(
+    name: str, settings: Sequence[str], recording: Path | None
+) -> list[Finding]:
+    """Return a row for each configuration of a checkout of OpenCOOD's or HEAL's."""
+    from agents.conformance.recording import load_or_make_recording  # noqa: PLC0415
+    from agents.opencood.trials import Trial, try_configurations  # noqa: PLC0415
+
+    if name != OPENCOOD:
+        raise UserError(f"{name}: --all is for {OPENCOOD}")
+    given = dict(word.split("=", 1) for word in settings if "=" in word)
+    if "root" not in given:
+        raise UserError(f"{OPENCOOD}: root= is missing: the folder of the checkout")
+    python = given.pop("python", "python")
+    street = load_or_make_recording(recording).steps[0]
+    trials: list[Trial] = []
+    for trial in try_configurations(given, street, python):
+        print(f"{trial.configuration}: {trial.to_finding().verdict}", file=sys.stderr, flush=True)
+        trials.append(trial)
+    return [trial.to_finding() for trial in trials]
 
 
 def describe_v2xverse(name: str, settings: Sequence[str]) -> list[Finding]:

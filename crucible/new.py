@@ -111,7 +111,10 @@ def run_new_command(options: argparse.Namespace) -> int:
 def refuse_package_name(name: str) -> None:
     """Refuse what cannot be imported, or is imported from elsewhere."""
     if not name.isidentifier() or iskeyword(name) or name != name.lower() or name.startswith("_"):
-        raise UserError(f"{name}: a package's name has lower-case letters, digits and _ only")
+        raise UserError(
+            f"{name}: a package's name is a lower-case letter, then lower-case letters, digits"
+            " and _, and no keyword of Python"
+        )
     from importlib.util import find_spec  # noqa: PLC0415 - only here
 
     if find_spec(name) is not None:

@@ -99,7 +99,7 @@ def write_study_reference(options: argparse.Namespace) -> int:
         make_relative_name,
     )
     from crucible.verification.towns import collect_towns, compute_map_digests  # noqa: PLC0415
-    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from harness.common.protocols import hash_protocol, is_test_town  # noqa: PLC0415
     from harness.records.schema import VERSION  # noqa: PLC0415
 
@@ -140,7 +140,7 @@ def write_study_reference(options: argparse.Namespace) -> int:
     )
     reference.write_json(options.out)
     attempts = sum(campaign.attempts for campaign in reference.campaigns)
-    print_unwrapped_line(f"{options.out}: {attempts} attempts of {len(campaigns)} campaigns")
+    print_campaign_line(f"{options.out}: {attempts} attempts of {len(campaigns)} campaigns")
     return 0
 
 

@@ -23,6 +23,7 @@ from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.installation import CONF
 from harness.common.options import OneLineParser
+from harness.common.terminal_lines import break_for_stream, print_problem
 from harness.records.arms import NONE
 
 COMMAND = CommandDeclaration(
@@ -55,7 +56,7 @@ def build_run_parser(program: str) -> OneLineParser:
     """Return the parser of what is no setting."""
     parser = OneLineParser(prog=program, description=__doc__, add_help=False, allow_abbrev=False)
     add = parser.add_argument
-    add("overrides", nargs="*", metavar="SETTING", help="group=choice or name=value")
+    add("overrides", nargs="*", default=[], metavar="SETTING", help="group=choice or name=value")
     add("--help", "-h", action="store_true", help="print this help, all groups and all settings")
     add(
         "--config-dir",
@@ -189,12 +190,10 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
         config = compose_config(overrides, folders, trust=options.trust)
         text = render_run_output(options, config, parser)
     except Exception as problem:  # Hydra and OmegaConf have no common one
-        print(
-            f"{program}: {explain_composition_error(problem, overrides, folders)}", file=sys.stderr
-        )
+        print_problem(f"{program}: {explain_composition_error(problem, overrides, folders)}")
         return BAD_INPUT
     if text:
-        print(text)
+        print(break_for_stream(text, sys.stdout) if options.help else text)
         if options.help:
             sys.exit(0)
         return 0

@@ -31,10 +31,11 @@ def dispatch_subcommand(arguments: Sequence[str]) -> int:
         return 0
     from harness.common.command_registry import find_subcommand  # noqa: PLC0415 - the path is set by now
     from harness.common.command_running import describe_unknown_subcommand, run_subcommand  # noqa: PLC0415
+    from harness.common.terminal_lines import print_problem  # noqa: PLC0415
 
     chosen = find_subcommand(name)
     if chosen is None:
-        print(f"crucible: {describe_unknown_subcommand(name)}", file=sys.stderr)
+        print_problem(f"crucible: {describe_unknown_subcommand(name)}")
         return BAD_INPUT
     return run_subcommand(chosen, rest, f"crucible {name}")
 
@@ -42,13 +43,17 @@ def dispatch_subcommand(arguments: Sequence[str]) -> int:
 def format_help() -> str:
     """Return what `crucible --help` prints."""
     from harness.common.command_registry import group_subcommands, list_subcommands  # noqa: PLC0415
+    from harness.common.terminal_lines import break_for_stream  # noqa: PLC0415
 
     subcommands = list_subcommands()
     width = max(map(len, subcommands))
     lines = ["usage: crucible SUBCOMMAND ...", "", "Closed-loop tests of cooperative driving.", ""]
     for group, members in group_subcommands(subcommands.values()).items():
         lines.append(f"{group}:")
-        lines += [f"  {one.name:<{width}}  {one.declaration.purpose}" for one in members]
+        margin = " " * (width + 4)
+        for one in members:
+            line = f"  {one.name:<{width}}  {one.declaration.purpose}"
+            lines.append(break_for_stream(line, sys.stdout, margin=margin))
         lines.append("")
     last = "`crucible SUBCOMMAND --help` lists options and examples."
     return "\n".join([*lines, FIRST_EXAMPLES, last])

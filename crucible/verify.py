@@ -98,7 +98,7 @@ def run_verify_command(options: argparse.Namespace) -> int:
     from crucible.verification.machine import detect_machine, list_machine_differences  # noqa: PLC0415
     from crucible.verification.printing import print_redrive_comparison  # noqa: PLC0415
     from crucible.verification.reference import read_reference  # noqa: PLC0415
-    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from harness.common.errors import UserError  # noqa: PLC0415
     from harness.records.digests import hash_file  # noqa: PLC0415
 
@@ -116,7 +116,7 @@ def run_verify_command(options: argparse.Namespace) -> int:
     if not changed:
         changed, again = prepare_redrive(options.reference, reference, again)
     for line in changed:
-        print_unwrapped_line(f"changed: {line}")
+        print_campaign_line(f"changed: {line}")
     if changed:
         return CHANGED
     # drive a sample and compare

@@ -66,8 +66,9 @@ def test_its_entry_point_names_its_class(kind: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["metric", "Near"], "Near: a package's name has lower-case letters, digits and _ only"),
-        (["metric", "near-blind"], "near-blind: a package's name has lower-case letters"),
+        (["metric", "Near"], "Near: a package's name is a lower-case letter, then lower-case"),
+        (["metric", "near-blind"], "near-blind: a package's name is a lower-case letter"),
+        (["metric", "9x"], "9x: a package's name is a lower-case letter, then"),
         (["metric", "class"], "class: a package's name"),
         (["metric", "numpy"], "numpy: a package of this name is installed; choose another"),
         (["metric", "harness"], "harness: a package of this name is installed; choose another"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.v2xverse.process import Child, ChildError
+from agents.foreign.process import Child, ChildError
 from harness.common.environments import AT_START, build_foreign_environment
 from harness.common.installation import PACKAGES
 from harness.common.subprocesses import (

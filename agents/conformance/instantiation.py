@@ -97,6 +97,12 @@ def load_named_class(name: str) -> type[Any]:
     module, _, kind = name.replace(":", ".").rpartition(".")
     try:
         target = getattr(import_module(module), kind)
+    except ModuleNotFoundError as problem:
+        # the package of the name itself, not one that its modules import
+        package = module.partition(".")[0]
+        where = f"; the folder that holds {package} must be the working directory or in PYTHONPATH"
+        advice = where if problem.name == package else ""
+        raise UserError(f"{name}: ModuleNotFoundError: {problem}{advice}") from None
     except Exception as problem:
         raise UserError(f"{name}: {type(problem).__name__}: {format_exception(problem)}") from None
     if not isinstance(target, type):

@@ -10,6 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from agents.foreign.child.absent_keys import MAY_BE_ABSENT
 from agents.perception.checkpoint_files import find_newest_weights
 from agents.perception.checkpoints import read_checkpoint_design, read_state_dict
 from agents.perception.designs import Size
@@ -22,7 +23,6 @@ from agents.perception.operating_point import (
     read_operating_point,
 )
 from agents.perception.random_weights import make_random_weights
-from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
 from harness.common.errors import UserError
 from harness.common.safe_reading import CHECKPOINT, check_regular
 

@@ -43,7 +43,7 @@ from agents.training.samples import PARTNERS, EgoSample, LidarView, RecordedSamp
 from agents.training.training_config import TrainingConfig
 from harness.common.errors import UserError
 from harness.types.geometry import compute_relative_pose
-from harness.types.vocabulary import Boxes, CameraImage, Pose, Singles
+from harness.types.vocabulary import Boxes, CameraImage, Floats, Pose, Singles
 
 SEEING_PARTS = ("camera.", "align_camera.", "join_senses.")
 """Layers that a network without cameras lacks."""
@@ -121,9 +121,9 @@ def make_seeing_example(
     """Return an augmented sample as inputs of a network with cameras, and the targets."""
     partners = PARTNERS if network.fusion_net.trained_with_partners else 0
     sample = augment_sample(samples.read_sample(number, partners), random)
-    names, shares = list(SHARES), list(SHARES.values())
+    names, shares = list_trained_senses(network, config)
     senses: list[Senses] = [
-        "camera" if config.senses == "camera" else names[int(random.choice(len(names), p=shares))]
+        names[int(random.choice(len(names), p=shares))] if len(names) > 1 else names[0]
         for _ in range(1 + len(sample.partners))
     ]
     inputs = make_seeing_inputs(network, sample, senses, random)
@@ -131,6 +131,24 @@ def make_seeing_example(
     hits = np.append(sample.hits_anyone, np.full(len(sample.parked), HARDLY))
     visible, ignored = hits >= LEAST_HITS, (hits > 0) & (hits < LEAST_HITS)
     return inputs, make_target_maps(boxes, visible, ignored, network.design.grid)
+
+
+def list_trained_senses(
+    network: SeeingNetwork, config: TrainingConfig
+) -> tuple[list[Senses], Floats]:
+    """Return what an agent of a sample may perceive with, and how often it does.
+
+    A LiDAR alone trains fusion and heads; where these stay, it would train nothing.
+    """
+    if config.senses == "camera":
+        return ["camera"], np.ones(1)
+    known = {
+        senses: share
+        for senses, share in SHARES.items()
+        if network.intermediate is not None or senses != "lidar"
+    }
+    shares = np.array(list(known.values()))
+    return list(known), shares / shares.sum()
 
 
 def make_seeing_inputs(

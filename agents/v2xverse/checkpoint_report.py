@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from agents.foreign.child.absent_keys import MAY_BE_ABSENT
 from agents.perception.checkpoint_files import find_newest_weights
 from agents.perception.checkpoints import (
     get_setting,
@@ -21,7 +22,6 @@ from agents.perception.loading import drop_unread_layers, list_misfits
 from agents.perception.network import PerceptionNetwork
 from agents.perception.published_settings import read_settings
 from agents.v2xverse.agent_files import find_perception, find_planner
-from agents.v2xverse.child.absent_keys import MAY_BE_ABSENT
 from agents.v2xverse.planner_shapes import list_planner_shapes
 from harness.common.errors import UserError
 from harness.common.findings import Finding

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from agents.foreign.process import Child, ChildError
 from agents.merging import find_ego_boxes
 from agents.perception.checkpoint_files import find_newest_weights
+from agents.v2xverse import child
 from agents.v2xverse.agent_files import AgentFiles, find_agent_files
-from agents.v2xverse.child import wire
-from agents.v2xverse.process import Child, ChildError
 from agents.v2xverse.roads import TownRoads
 from harness.common.errors import UserError
 from harness.types.geometry import compose_poses, compute_relative_pose
@@ -36,7 +36,7 @@ from harness.types.vocabulary import (
 
 Method = Literal["single", "early", "late", "fcooper", "v2xvit", "codriving"]
 
-FAR_END = Path(wire.__file__).parent
+FAR_END = Path(child.__file__).parent
 STAGES: dict[str, FusionStage] = {"single": "none", "early": "early", "late": "late"}
 """Of its methods; all others fuse features."""
 CONFIG = "simulation/leaderboard/team_code/agent_config/pnp_config_{method}_5_10.yaml"

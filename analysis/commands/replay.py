@@ -27,6 +27,7 @@ from harness.records.arms import NONE
 from harness.records.cases import find_case as attempt_named
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
+from harness.records.writing import FILMS
 
 COMMAND = CommandDeclaration(
     group="Analysis",
@@ -193,7 +194,7 @@ def film_drive(
     if not 0 < options.before < math.inf:
         raise UserError(f"--before {options.before:g} s: must be > 0 and finite")
     suffix = ".mp4" if can_encode_h264() else ".webp"
-    file = options.film or campaign.folder / "films" / f"{make_film_name(name, drive)}{suffix}"
+    file = options.film or campaign.folder / FILMS / f"{make_film_name(name, drive)}{suffix}"
     if file.suffix not in (".mp4", *MOVING):
         raise UserError(f"{file}: films are written as .mp4, .webp or .gif")
     other = None if options.alone else find_undisturbed_drive(campaign, drive)

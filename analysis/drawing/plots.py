@@ -13,7 +13,9 @@ from analysis.drawing.scale import AxisScale, compute_axis_ends, format_tick
 WIDTH = 380.0
 ROW, APART, RADIUS = 17.0, 6.0, 3.2
 LABELS = 176.0
-"""Widest column of names."""
+"""Widest column of names, unless they would look the same."""
+LETTER = 6.0
+"""By which that column grows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +118,7 @@ def render_forest_plot(
         A canvas of the usual width.
     """
     # room for labels and notes first; the axis gets the rest
-    label_room = min(LABELS, max(estimate_text_width(row.label) for row in rows) + 8)
+    label_room = choose_label_room([row.label for row in rows])
     note_room = max((estimate_text_width(row.note, 9.5) for row in rows if row.spans), default=0.0)
     legend = wrap_legend(keys)
     top = 6 + 15 * len(legend) + (4 if legend else 0)
@@ -133,6 +135,21 @@ def render_forest_plot(
             canvas, row, scale=scale, y=top + height * (number + 0.5), label_room=label_room
         )
     return canvas
+
+
+def choose_label_room(labels: Sequence[str]) -> float:
+    """Return the width of the column of names: no two of them may look the same.
+
+    Names that are too long lose letters in their middle, which may be all that they differ in.
+
+    Args:
+        labels: names of the rows, and headings.
+    """
+    widest = max(map(estimate_text_width, labels)) + 8
+    room = min(LABELS, widest)
+    while room < widest and len({trim_text(label, room) for label in labels}) < len({*labels}):
+        room += LETTER
+    return room
 
 
 def fit_axis_scale(rows: Sequence[PlotRow], axis: PlotAxis, first: float, last: float) -> AxisScale:

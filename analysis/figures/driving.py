@@ -226,6 +226,10 @@ OVERVIEW_MEASURES = (("DS", "driving score, 0 to 100"), ("CR %", "drives with a 
 def render_overview_figures(table: EstimatesTable) -> list[Canvas]:
     """Draw the driving score and the collision rate: a block for each system, a row a condition."""
     rows = [(names[: table.arm], cells) for names, cells in table.list_rows()]
+    # what all arms share, such as one condition under many interventions, is named once
+    shared = {names[1:2] for names, _ in rows}
+    if len(shared) == 1 and all(len(names) > 2 for names, _ in rows):
+        rows = [((", ".join(names[:2]), *names[2:]), cells) for names, cells in rows]
     settings = {format_setting(names) for names, _ in rows}
     conditions = sorted(settings, key=lambda setting: (setting != NONE, setting))
     colours = {setting: HUES[number % len(HUES)] for number, setting in enumerate(conditions)}

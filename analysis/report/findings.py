@@ -38,10 +38,11 @@ def render_key_findings(
     questions: list[tuple[str, list[str]]] = []
     if DISTURBED in families:
         questions.append(("Does a disturbance change driving?", [DISTURBED]))
-    for family in (name for name in families if name.startswith(BY)):
-        title = f"Does {family.removeprefix(BY)} change driving?"
-        title = "Do the campaigns differ?" if family == f"{BY}{CAMPAIGN}" else title
-        questions.append((title, [family]))
+    questions += [
+        (ask_about_factor(family.removeprefix(BY)), [family])
+        for family in families
+        if family.startswith(BY)
+    ]
     under = [name for name in families if name != DISTURBED and not name.startswith(BY)]
     if under:
         questions.append(("Do systems differ?", under))
@@ -65,6 +66,13 @@ def render_key_findings(
     if not parts:
         return render_paragraph("Nothing to compare: fewer than two arms.")
     return render_tag("div", parts)
+
+
+def ask_about_factor(factor: str) -> str:
+    """Return the question of a family of comparisons by a factor, such as the intervention."""
+    if factor == CAMPAIGN:
+        return "Do the campaigns differ?"
+    return f"Does the {factor} change driving?"
 
 
 def render_sentences(sentences: Sequence[tuple[bool, Content]]) -> Iterator[Content]:

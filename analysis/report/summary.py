@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from analysis.collection import CAMPAIGN, CampaignCollection, get_campaign_settings
+from analysis.collection import CampaignCollection, get_campaign_settings
 from analysis.contrasts import ALPHA, BY, DISTURBED, SYSTEMS
 from analysis.drawing.svg import render_inline_svg
 from analysis.figures.driving import render_overview_figures
 from analysis.regression.estimators import TIMING_FAIR, format_ratio
-from analysis.report.findings import UNITS, describe_difference
+from analysis.report.findings import UNITS, ask_about_factor, describe_difference
 from analysis.report.gather import ReportContents
 from analysis.report.html import (
     Content,
@@ -32,6 +33,8 @@ DELAY = "interference.latency.Uniform"
 """Ending of the target of a delay with known limits."""
 STEP_MARGIN = 1e-9
 """Of a planning step: a delay of whole steps is not rounded up."""
+MOST_CONDITIONS = 3
+"""Conditions that one question names."""
 MOST_AGES = 4
 """Ages that are listed one by one."""
 
@@ -93,11 +96,9 @@ def describe_question(family: str) -> tuple[str, str]:
     """Return the question of a family of comparisons, and what one of them is called."""
     if family == DISTURBED:
         return "Does a disturbance change driving?", "comparison"
-    if family == f"{BY}{CAMPAIGN}":
-        return "Do the campaigns differ?", "comparison"
     if family.startswith(SYSTEMS):
         return f"Do systems differ under {family.removeprefix(SYSTEMS)}?", "pair"
-    return f"Does {family.removeprefix(BY)} change driving?", "comparison"
+    return ask_about_factor(family.removeprefix(BY)), "comparison"
 
 
 def describe_largest_difference(scores: pd.DataFrame) -> Content:
@@ -115,15 +116,26 @@ def describe_largest_difference(scores: pd.DataFrame) -> Content:
 
 
 def list_odds_answers(report: ReportContents) -> Iterator[Content]:
-    """Yield what the timing-fair regression of each condition found."""
+    """Yield what the timing-fair regression of each condition found.
+
+    Conditions that are not fitted for the same reason share an answer.
+    """
+    unfitted = defaultdict[str, list[str]](list)
     for fits in report.regressions:
-        question = render_tag(
-            "strong", f"Which errors are associated with violations under {fits.condition}?"
-        )
+        if fits.condition not in report.declaration.odds:
+            unfitted[fits.refused[TIMING_FAIR]].append(fits.condition)
+    for fits in report.regressions:
         terms = report.declaration.odds.get(fits.condition)
         if terms is None:
-            yield [question, f" Not fitted: {fits.refused[TIMING_FAIR]}."]
+            alike = unfitted.pop(fits.refused[TIMING_FAIR], [])
+            if alike:
+                reason = fits.refused[TIMING_FAIR]
+                yield [
+                    ask_about_errors(alike),
+                    f" Not fitted{' in any' * (len(alike) > 1)}: {reason}.",
+                ]
             continue
+        question = ask_about_errors([fits.condition])
         clear = terms[terms["p page"] < ALPHA]
         counts = f" {len(clear)} of {format_counted_noun(len(terms), 'pattern')} significant"
         named = [
@@ -133,6 +145,14 @@ def list_odds_answers(report: ReportContents) -> Iterator[Content]:
         ]
         rest = "" if named else " None is shown to be harmless."
         yield [question, counts, f": {', '.join(named)}." if named else f".{rest}"]
+
+
+def ask_about_errors(conditions: Sequence[str]) -> Markup:
+    """Return the question of a regression; of many conditions the first ones are named."""
+    named = ", ".join(conditions[:MOST_CONDITIONS])
+    more = len(conditions) - MOST_CONDITIONS
+    under = f"{named} and {more} more" if more > 0 else named
+    return render_tag("strong", f"Which errors are associated with violations under {under}?")
 
 
 def describe_planning_steps(collection: CampaignCollection) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crucible.verification.agreement import ENDING_MEASURES, format_agreement_share
 from crucible.verification.comparing import ALL, RedriveComparison, RedrivenAttempt
 from crucible.verification.tolerance import VERDICTS
-from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.campaign.printing.terminal import console, print_campaign_line
 from harness.common.fitting_table import FittingTable
 
 MOST_LINES = 20
@@ -30,24 +30,24 @@ def print_redrive_comparison(comparison: RedriveComparison, differing: Sequence[
     """
     where = f"another machine ({', '.join(differing)})" if differing else "a machine like the first"
     same = sum(one.same_bytes for one in comparison.redriven)
-    print_unwrapped_line(f"{len(comparison.redriven)} attempts driven again on {where}")
-    print_unwrapped_line(
+    print_campaign_line(f"{len(comparison.redriven)} attempts driven again on {where}")
+    print_campaign_line(
         f"equal byte for byte: {same}; must be: {describe_expected_bytes(comparison)}"
     )
     counts = Counter(one.verdict for one in comparison.redriven)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
-    print_unwrapped_line(f"verdicts: {verdicts}")
+    print_campaign_line(f"verdicts: {verdicts}")
     console.print(build_agreement_table(comparison))
     # attempts that differ most come first
     others = sorted(comparison.redriven, key=lambda one: -VERDICTS.index(one.verdict))
     for one in others[:MOST_LINES]:
-        print_unwrapped_line(describe_verdict(one))
+        print_campaign_line(describe_verdict(one))
     if len(others) > MOST_LINES:
-        print_unwrapped_line(f"{len(others) - MOST_LINES} more")
+        print_campaign_line(f"{len(others) - MOST_LINES} more")
     for name in comparison.without_result:
-        print_unwrapped_line(f"no result: {name}")
+        print_campaign_line(f"no result: {name}")
     for line in comparison.changed:
-        print_unwrapped_line(f"changed: {line}")
+        print_campaign_line(f"changed: {line}")
 
 
 def describe_verdict(one: RedrivenAttempt) -> str:

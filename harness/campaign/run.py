@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,6 +55,7 @@ from harness.campaign.settings.config import build_part, format_one_line, resolv
 from harness.campaign.settings.declared import CampaignSettings
 from harness.common.environments import select_remote_environment
 from harness.common.errors import AttemptError, UserError
+from harness.common.terminal_lines import print_problem
 from harness.records.ledger import list_finished_attempts, rebuild_ledger
 from harness.world.simulators import Simulator
 
@@ -90,7 +90,7 @@ def run_with_exit_code(name: str, work: Callable[[], int]) -> int:
         why, code = format_one_line(problem), NO_INFRASTRUCTURE
     except KeyboardInterrupt:
         why, code = "interrupted; the same command resumes from here", INTERRUPTED
-    print(f"{name}: {why}", file=sys.stderr)
+    print_problem(f"{name}: {why}")
     return code
 
 
@@ -101,7 +101,7 @@ def run_or_refuse(config: DictConfig) -> int:
     refuse_misshapen(settings)
     executor: Executor = build_part(settings["executor"], "executor")
     if len(settings["seeds"]) > MANY_SEEDS:
-        print(f"crucible run: planning {len(settings['seeds']):,} seeds ...", file=sys.stderr)
+        print_problem(f"crucible run: planning {len(settings['seeds']):,} seeds ...")
     planned = plan_campaign(settings)
     settings = with_inputs(settings)
     # refuse a folder of other settings, and what this machine cannot do

@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_export_dataset(options: argparse.Namespace) -> int:
     """Export, and print what was written."""
-    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from harness.datasets.export import export_dataset  # noqa: PLC0415
 
-    print_unwrapped_line(export_dataset(options.source, options.folder, options.format))
+    print_campaign_line(export_dataset(options.source, options.folder, options.format))
     return 0

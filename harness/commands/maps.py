@@ -18,6 +18,7 @@ from harness.common.protocols import (
     get_town_prefix,
     hash_protocol,
 )
+from harness.common.terminal_lines import print_stdout_line
 from harness.world.maps import NAME
 
 if TYPE_CHECKING:
@@ -244,7 +245,9 @@ def make_protocol_towns(protocol: Path, wanted: int, out: Path) -> None:
     record = {"protocol": protocol.name, "digest": digest, "towns": towns, "skipped": skipped}
     path = out / f"{get_town_prefix(digest)}.json"
     write_whole(path, f"{json.dumps(record, indent=1)}\n")
-    print(f"{path}: {len(towns)} towns, {len(skipped)} seeds skipped, protocol {digest}")
+    print_stdout_line(
+        f"{path}: {len(towns)} towns, {len(skipped)} seeds skipped, protocol {digest}"
+    )
 
 
 def write_town(out: Path, seed: int, name: str, given: dict[str, float]) -> list[str]:
@@ -260,7 +263,7 @@ def write_town(out: Path, seed: int, name: str, given: dict[str, float]) -> list
     faults, summary = examine_town(name, text)
     if not faults:
         write_whole(out / f"{name}.xodr", text)
-        print(f"{out / name}.xodr: {summary}", flush=True)
+        print_stdout_line(f"{out / name}.xodr: {summary}")
     return faults
 
 
@@ -285,8 +288,8 @@ def run_maps_check(options: argparse.Namespace) -> int:
         flow = measure_traffic_flow(
             town, maps, minutes=options.minutes, vehicles=options.vehicles, seed=options.seed
         )
-        print(f"{town}: {flow.summary}")
+        print_stdout_line(f"{town}: {flow.summary}")
         faults += flow.jams
     for fault in faults:
-        print(f"{town}: {fault}")
+        print_stdout_line(f"{town}: {fault}")
     return 1 if faults else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.campaign.printing.terminal import console, print_campaign_line
 from harness.common.command_registry import CommandDeclaration
 from harness.common.fitting_table import FittingTable
 from harness.records.packing.pack import pack_campaigns
@@ -51,5 +51,5 @@ def run_pack_command(options: argparse.Namespace) -> int:
     console.print(table)
     size, attempts = options.out.stat().st_size, sum(one.attempts for one in packed)
     share = f", {size / attempts:,.0f} an attempt" if attempts else ""
-    print_unwrapped_line(f"{options.out}: {size:,} bytes{share}")
+    print_campaign_line(f"{options.out}: {size:,} bytes{share}")
     return 0

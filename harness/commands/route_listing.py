@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from harness.common.errors import UserError
+from harness.common.terminal_lines import print_problem, print_stdout_line
 from harness.types.vocabulary import Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.maps import load_road_network
@@ -63,7 +63,7 @@ def list_routes(options: argparse.Namespace) -> int:
             parts.append("weather")
         if spec.scenarios:
             parts.append(f"{len(spec.scenarios)} scenarios")
-        print(f"{spec.id:12} {spec.town:12} {', '.join(parts)}")
+        print_stdout_line(f"{spec.id:12} {spec.town:12} {', '.join(parts)}")
     return 0
 
 
@@ -74,18 +74,20 @@ def check_routes(options: argparse.Namespace) -> int:
     tried = {name: _try_resolve(spec, options.maps) for name, spec in specs.items()}
     for problem in tried.values():
         if isinstance(problem, UserError):
-            print(problem, file=sys.stderr)
+            print_problem(str(problem))
     laid = {name: way for name, way in tried.items() if isinstance(way, Route)}
     # hazards of those that can be laid
     good = {name: spec for name, spec in specs.items() if name in laid}
     hazards = load_route_hazards(options, good)
     for name, route in laid.items():
-        print(_format_route_line(route, hazards.get(name, [])))
+        print_stdout_line(_format_route_line(route, hazards.get(name, [])))
     # what a campaign would leave out
     for group in find_duplicate_routes(list(laid.values())):
-        print(f"the same way: {', '.join(group)}")
+        print_stdout_line(f"the same way: {', '.join(group)}")
     for hazard, why in _iter_unplaced_hazards(laid, hazards, options.maps):
-        print(f"no place on route {hazard.route}: {hazard.kind} at {hazard.station:.0f} m: {why}")
+        print_stdout_line(
+            f"no place on route {hazard.route}: {hazard.kind} at {hazard.station:.0f} m: {why}"
+        )
     left_out = Counter(
         (hazard.source, hazard.kind.removeprefix(NOT_RUN))
         for specs in hazards.values()
@@ -93,7 +95,7 @@ def check_routes(options: argparse.Namespace) -> int:
         if hazard.kind.startswith(NOT_RUN)
     )
     for (source, reason), count in sorted(left_out.items()):
-        print(f"not run on {count} routes: {source}: {reason}")
+        print_stdout_line(f"not run on {count} routes: {source}: {reason}")
     return 0 if len(laid) == len(specs) else 2
 
 

@@ -17,7 +17,7 @@ from harness.campaign.planning.survey import (
     SeedMeans,
     survey_campaign,
 )
-from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.campaign.printing.terminal import console, print_campaign_line
 from harness.common.command_registry import CommandDeclaration
 from harness.common.fitting_table import FittingTable
 from harness.records.arms import format_arm_label, list_varying_factors
@@ -165,7 +165,7 @@ def group_by_ending(missing: Mapping[str, str]) -> dict[str, list[str]]:
 
 def print_escaped(text: str) -> None:
     """Print a line with control characters escaped."""
-    print_unwrapped_line(make_printable(text))
+    print_campaign_line(make_printable(text))
 
 
 def make_printable(text: str) -> str:

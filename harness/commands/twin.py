@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.campaign.printing.terminal import print_unwrapped_line
+from harness.campaign.printing.terminal import print_campaign_line
 from harness.campaign.run import DONE, SOME_FAILED, run_with_exit_code
 from harness.campaign.twins.record_diff import list_record_differences
 from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
@@ -80,8 +80,8 @@ def run_twin_command(options: argparse.Namespace) -> int:
     change = parse_twin_change(options, campaign)
     one = AttemptTwin(key, change)
     twins.drive_twins([one])
-    print_unwrapped_line(f"{key}: {describe_outcome_kind(campaign.read_result(key)['crucible'])}")
-    print_unwrapped_line(
+    print_campaign_line(f"{key}: {describe_outcome_kind(campaign.read_result(key)['crucible'])}")
+    print_campaign_line(
         f"{one.key if change != TwinChange() else 'again'}:"
         f" {describe_outcome_kind(twins.read_twin_result(one))}"
     )
@@ -112,13 +112,13 @@ def print_record_comparison(
     """Print whether the records equal those of the attempt."""
     unlike = list_record_differences(campaign.find_attempts()[key], twins.get_twin_path(one))
     if not unlike:
-        print_unwrapped_line("all records are the same, byte for byte")
+        print_campaign_line("all records are the same, byte for byte")
         return DONE
-    print_unwrapped_line(
+    print_campaign_line(
         "the records differ: another version of the code, or of a library, drove the attempt?"
     )
     for line in unlike:
-        print_unwrapped_line(f"  {line}")
+        print_campaign_line(f"  {line}")
     return SOME_FAILED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.campaign.printing.terminal import print_unwrapped_line
+from harness.campaign.printing.terminal import print_campaign_line
 from harness.common.command_registry import CommandDeclaration
 from harness.records.packing.unpack import unpack_campaigns
 
@@ -32,5 +32,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_unpack_command(options: argparse.Namespace) -> int:
     """Unpack, and print where."""
     for folder in unpack_campaigns(options.files, options.out):
-        print_unwrapped_line(str(folder))
+        print_campaign_line(str(folder))
     return 0

@@ -12,6 +12,7 @@ from harness.common.errors import AttemptError, UserError
 from harness.common.installation import format_missing_package
 from harness.common.options import OneLineParser
 from harness.common.suggestions import describe_unknown_name
+from harness.common.terminal_lines import print_problem
 
 BAD_INPUT, NO_GROUND, INTERRUPTED = 2, 3, 130
 HELP = {"-h", "--help"}
@@ -40,7 +41,7 @@ def run_package_command(
         return 0
     subcommand = find_subcommand(name, packages)
     if subcommand is None:
-        print(f"{program}: {describe_unknown_subcommand(name, *packages)}", file=sys.stderr)
+        print_problem(f"{program}: {describe_unknown_subcommand(name, *packages)}")
         return BAD_INPUT
     try:
         code = run_subcommand(subcommand, rest, f"{program} {name}")
@@ -92,7 +93,7 @@ def run_subcommand(subcommand: Subcommand, arguments: Sequence[str], program: st
         why, code = f"{where}: {problem.strerror or problem}", BAD_INPUT
     except KeyboardInterrupt:
         why, code = f"{program}: interrupted; files written so far are complete", INTERRUPTED
-    print(why, file=sys.stderr)
+    print_problem(why)
     return code
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from harness.common.terminal_lines import print_problem
+
 BAD_INPUT = 2
 
 
@@ -30,7 +32,7 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with the code of bad input."""
-        print(f"{self.prog}: {message} (--help lists the options)", file=sys.stderr)
+        print_problem(f"{self.prog}: {message} (--help lists the options)")
         sys.exit(BAD_INPUT)
 
 

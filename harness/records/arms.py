@@ -193,6 +193,7 @@ SYSTEM_ORDER = (
     "late",
     "early",
     *("fcooper", "attfuse", "disconet", "v2vnet", "v2xvit", "codriving", "v2xverse"),
+    "opencood",
 )
 """How tables list systems: alone, then late, early and intermediate fusion."""
 LAST_SYSTEMS = ("ideal_single", "ideal_late", "oracle")

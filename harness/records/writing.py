@@ -24,6 +24,8 @@ from harness.records.keys import AttemptKey
 from harness.records.schema import ALL_TABLES, TABLES
 
 EPISODES = "episodes"
+FILMS = "films"
+"""Of a campaign's folder, where `crucible replay` writes what no option names."""
 FILES = {*(f"{name}.parquet" for name in TABLES), "result.json"}
 """What a try must hold to be one."""
 DELTAS = dict.fromkeys(TABLES["tracks"].names, "DELTA_BINARY_PACKED")

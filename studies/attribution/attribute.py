@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.campaign.printing.terminal import console, print_campaign_line
 from harness.campaign.run import DONE, run_with_exit_code
 from harness.campaign.twins.twins import CampaignTwins
 from harness.common.command_registry import CommandDeclaration
@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "cases",
         nargs="*",
+        default=[],
         metavar="CASE",
         help="violations, by number or name (default: all violations under a disturbance)",
     )
@@ -103,7 +104,7 @@ def run_attribute_command(options: argparse.Namespace) -> int:
     # drive
     attributions = []
     for key, violation, cells in chosen:
-        print_unwrapped_line(
+        print_campaign_line(
             f"{key}: {violation['kind'].replace('_', ' ')} at {violation['time']:.2f} s"
         )
         attributions.append(
@@ -112,7 +113,7 @@ def run_attribute_command(options: argparse.Namespace) -> int:
             )
         )
     console.print(build_attribution_table(attributions, settings["tick"]))
-    print_unwrapped_line(f"twins: {options.folder / TWINS}; `crucible report` reads them")
+    print_campaign_line(f"twins: {options.folder / TWINS}; `crucible report` reads them")
     return DONE
 
 

@@ -172,7 +172,7 @@ def run_critical_command(options: argparse.Namespace) -> int:
 def drive_critical_sizes(folder: Path, options: argparse.Namespace) -> CriticalSizes:
     """Drive what has not been driven, and write what is known then."""
     from harness.campaign.planning.sizes import read_planning_period  # noqa: PLC0415
-    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from harness.campaign.twins.twins import CampaignTwins  # noqa: PLC0415
     from harness.records.critical import CriticalSizes, write_critical  # noqa: PLC0415
     from harness.records.reading import CampaignRecords  # noqa: PLC0415
@@ -189,7 +189,7 @@ def drive_critical_sizes(folder: Path, options: argparse.Namespace) -> CriticalS
     keys = list_undisturbed_attempts(campaign, options.system, options.route)
     keys, left_out = select_reached_attempts(twins, keys, plan)
     for line in left_out:
-        print_unwrapped_line(line)
+        print_campaign_line(line)
     # the search drives; what is written is what it found out, with its grid
     sizes = CriticalSizes(
         of=plan.name,
@@ -198,7 +198,7 @@ def drive_critical_sizes(folder: Path, options: argparse.Namespace) -> CriticalS
         placebo=plan.placebo,
         placebos=plan.placebos,
         period=read_planning_period(settings),
-        searched=tuple(search_critical_sizes(twins, keys, plan, print_unwrapped_line)),
+        searched=tuple(search_critical_sizes(twins, keys, plan, print_campaign_line)),
     )
     write_critical(folder, sizes)
     return sizes

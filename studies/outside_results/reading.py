@@ -63,6 +63,9 @@ def read_file_set(path: Path, name: str) -> ResultSet:
     try:
         content = read_json_within(path, STUDY_RECORD, follow=True)
         return parse_result_set(content, name)
+    # a file that cannot be opened is named by the command line
+    except FileNotFoundError:
+        raise
     except READING_PROBLEMS as problem:
         why = str(problem) or type(problem).__name__
         if isinstance(problem, KeyError):

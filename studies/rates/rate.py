@@ -99,7 +99,7 @@ def main(arguments: Sequence[str], program: str = "crucible rate") -> int:
 
 def run_rate_command(options: argparse.Namespace) -> int:
     """Sample, drive and print the rate with its interval."""
-    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from studies.search.configuration import compose_search_config, plan_search  # noqa: PLC0415
 
     for name in ("rounds", "every"):
@@ -116,8 +116,8 @@ def run_rate_command(options: argparse.Namespace) -> int:
         centre = compute_proposal_centre(options.proposal, ready, trust=options.trust)
     samples = RateSamples(ready, centre, options.rounds)
     for line in drive_rate_rounds(samples, width=options.width, every=options.every):
-        print_unwrapped_line(line)
-    print_unwrapped_line(NO_RATE)
+        print_campaign_line(line)
+    print_campaign_line(NO_RATE)
     return 0
 
 

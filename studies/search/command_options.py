@@ -65,6 +65,7 @@ def add_configuration_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "overrides",
         nargs="*",
+        default=[],
         metavar="SETTING",
         help="group=choice or setting=value, as in crucible run, such as system=fcooper",
     )
@@ -116,7 +117,7 @@ def show_search_curves(folders: Sequence[Path], *, trust: bool, out: Path | None
         trust: build all classes that their settings name.
         out: folder for findings and figures; None: print only.
     """
-    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_campaign_line  # noqa: PLC0415
     from harness.common.errors import UserError  # noqa: PLC0415
     from studies.search import tables  # noqa: PLC0415
     from studies.search.folders import read_search  # noqa: PLC0415
@@ -128,10 +129,10 @@ def show_search_curves(folders: Sequence[Path], *, trust: bool, out: Path | None
         raise UserError("curves: all searches must have the same budget")
     console.print(tables.render_searches_table(curves))
     console.print(tables.render_guidances_table(curves))
-    print_unwrapped_line(tables.NO_RATE)
+    print_campaign_line(tables.NO_RATE)
     if out is not None:
         from studies.search.figures import write_search_figures  # noqa: PLC0415
 
         for file in write_search_figures(searches, curves, out):
-            print_unwrapped_line(f"written: {file}")
+            print_campaign_line(f"written: {file}")
     return 0

@@ -19,12 +19,13 @@ from harness.campaign.attempt.tasks import AttemptOutcome
 from harness.campaign.planning.estimate import STARTING, ExpectedAttempts, estimate_by_metre
 from harness.campaign.planning.paces import select_known_paces
 from harness.campaign.planning.plan import count_cores, is_on_this_machine
-from harness.campaign.printing.progress import LiveTable, QuietListener, print_progress_line
+from harness.campaign.printing.progress import LiveTable, QuietListener
 from harness.campaign.printing.tables import format_quantity, show_note
-from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.campaign.printing.terminal import console, print_campaign_line
 from harness.campaign.printing.units import format_duration
 from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.remaining_time import WorkPiece, schedule_pieces
+from harness.common.terminal_lines import print_plain_line
 from studies.search.candidates import SearchEvaluation
 from studies.search.configuration import SearchPlan, format_parameter_values
 
@@ -70,7 +71,7 @@ class PlainEvaluations(SearchFollower):
 
     def note_evaluation(self, evaluation: SearchEvaluation) -> None:
         """Print what it gave."""
-        print_progress_line(console, self._of.format_line(evaluation))
+        print_plain_line(console, self._of.format_line(evaluation))
 
 
 class JsonEvaluations(SearchFollower):
@@ -99,7 +100,7 @@ class EvaluationsTable(LiveTable, SearchFollower):
 
     def note_evaluation(self, evaluation: SearchEvaluation) -> None:
         """Print what it gave; one that an earlier run had driven counts now."""
-        print_progress_line(self._out, self._of.format_line(evaluation))
+        print_plain_line(self._out, self._of.format_line(evaluation))
         if self._driven:
             self._driven -= 1
         else:
@@ -173,4 +174,4 @@ def announce_evaluations(
             f"{most}{format_quantity(left, name)}: {most}about {format_duration(seconds)}"
             f" with {format_quantity(workers, 'worker')}, {source}",
         )
-    print_unwrapped_line(f"{'folder':14}{ready.folder}")
+    print_campaign_line(f"{'folder':14}{ready.folder}")

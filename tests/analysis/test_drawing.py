@@ -86,6 +86,16 @@ def test_rows_stand_in_order_and_leave_out_what_is_not_known() -> None:
     assert max(float(element.get("x", "0")) for element in tree.findall("text")) <= WIDTH
 
 
+def test_no_two_names_of_rows_look_the_same() -> None:
+    """Names that are too long lose letters in their middle, which may be all they differ in."""
+    names = [f"latency, on_time_{kind}_additional_rest" for kind in ("missed", "mislocalised")]
+    names += [f"late, {'x' * 20}{number}{'y' * 20}" for number in range(3)]
+    rows = [PlotRow(label=name, spans=(IntervalSpan(value=1.0),)) for name in names]
+    canvas = render_forest_plot(rows, PlotAxis(label="errors"), says="says")
+    shown = [mark.text for mark in canvas.marks if isinstance(mark, TextLabel)]
+    assert len({text for text in shown if text.startswith("late")}) == len(names)
+
+
 def test_what_lies_beyond_the_scale_is_an_arrow_and_no_dot() -> None:
     beyond = render_forest_plot(
         [PlotRow(label="x", spans=(IntervalSpan(value=99.0, low=1.0, high=999.0),))],

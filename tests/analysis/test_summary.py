@@ -77,6 +77,21 @@ def test_the_answers_count_what_the_tables_hold(out: Path, text: str) -> None:
         assert largest in answer[: answer.index("?") if "?" in answer else None]
 
 
+def test_conditions_that_are_not_fitted_share_one_answer(tmp_path: Path) -> None:
+    """No drive has a violation: all five conditions are refused for one and the same reason."""
+    conditions = ["none", *(f"latency={size}" for size in (1, 2, 3, 4))]
+    drives = {
+        key_of("late", condition, route, 1): Drive() for condition in conditions for route in "01"
+    }
+    arms = [("late", condition) for condition in conditions]
+    folder = write_little(tmp_path / "c", arms, ["0", "1"], [1], drives=drives)
+    assert main(["report", str(folder), "--out", str(tmp_path / "out")]) == 0
+    words = Page((tmp_path / "out" / "report.html").read_text()).words
+    first = words[: words.index("Driving score and collision rate of each arm")]
+    assert first.count("Which errors are associated with violations under") == 1
+    assert first.count(" and 2 more? Not fitted in any: ") == 1
+
+
 def test_all_other_sections_are_folds(text: str) -> None:
     for name in SECTIONS:
         if name not in ("overview", "campaigns"):

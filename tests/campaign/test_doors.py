@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 from tests.once import once
 from tests.v2xverse.published_folder import write_checkout
 
-CHILD = {"_target_": "agents.v2xverse.process.Child", "command": ["touch", "mark"], "hello": {}}
+CHILD = {"_target_": "agents.foreign.process.Child", "command": ["touch", "mark"], "hello": {}}
 STUDY = "# @package _global_\n"
 EVIL = """
 from pathlib import Path

@@ -58,7 +58,7 @@ def their_v2xverse(folder: Path, mark: Path) -> Settings:
 
 def their_child(folder: Path, mark: Path) -> Settings:
     return {
-        "_target_": "agents.v2xverse.process.Child",
+        "_target_": "agents.foreign.process.Child",
         "command": ["touch", str(mark)],
         "hello": {},
         "seconds": 1.0,

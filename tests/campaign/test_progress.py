@@ -15,13 +15,13 @@ from harness.campaign.printing import progress, terminal
 from harness.campaign.printing.progress import (
     LiveTable,
     follow_progress,
-    print_progress_line,
 )
 from harness.campaign.printing.tables import build_summary_table
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.errors import UserError
 from harness.common.remaining_time import format_clock
+from harness.common.terminal_lines import print_plain_line
 from harness.records.message_usage import MessageUsage
 from harness.types.record_names import PATTERNS
 from studies.attribution.attribute import build_attribution_table as attributed
@@ -208,7 +208,7 @@ def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
             0.05,
         )
     )
-    terminal.print_unwrapped_line("records: runs/[/x]")
+    terminal.print_campaign_line("records: runs/[/x]")
     said = out.getvalue()
     assert said.count("late/ahead/none/[b]-s1") == 2
     assert all(name in said for name in ("[/s]", "[c]", "records: runs/[/x]"))
@@ -265,7 +265,7 @@ def test_result_lines_continue_between_words() -> None:
     )
     for terminal_there in (True, False):
         out = io.StringIO()
-        print_progress_line(Console(width=60, file=out, force_terminal=terminal_there), line)
+        print_plain_line(Console(width=60, file=out, force_terminal=terminal_there), line)
         shown = out.getvalue().splitlines()
         assert " ".join(shown).split() == line.split()
         assert (max(map(len, shown)) <= 60) == terminal_there

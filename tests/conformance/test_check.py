@@ -113,6 +113,10 @@ def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path
             "unknown system zzz; valid systems: attfuse, both_attfuse,",
         ),
         (["agents.nowhere:System"], "agents.nowhere:System: ModuleNotFoundError"),
+        (
+            ["no_lab.system:Mine"],
+            "No module named 'no_lab'; the folder that holds no_lab must be the working directory",
+        ),
         (["agents.examples.clusters:Piles"], "has no attribute 'Piles'"),
         (
             ["agents.examples.clusters:make_cluster_box"],
@@ -137,6 +141,12 @@ def test_bad_input_is_one_line(
     assert expected in printed.err
     assert printed.err.count("\n") == 1
     assert printed.out == ""
+
+
+def test_arguments_of_the_class_are_not_required(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([])
+    assert capsys.readouterr().err.endswith("are required: NAME (--help lists the options)\n")
 
 
 def test_the_command_line_records_checks_and_prints(checked: Checked) -> None:

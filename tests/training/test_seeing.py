@@ -11,9 +11,11 @@ import pytest
 import torch
 
 from agents.perception.cameras.lifting import BINS
+from agents.perception.cameras.systems import load_seeing_network
+from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.loading import FOLDER, read_weights
 from agents.training.evaluate import EvaluationOptions, evaluate_weights
-from agents.training.seeing import compute_depth_loss, start_seeing_network
+from agents.training.seeing import compute_depth_loss, list_trained_senses, start_seeing_network
 from agents.training.side_by_side import read_schemes
 from agents.training.train import train_network
 from agents.training.training_config import TrainingConfig, make_run_identity
@@ -110,6 +112,16 @@ def test_what_cannot_be_trained_is_refused(config: TrainingConfig) -> None:
         start_seeing_network(
             replace(config, senses="mixed", start=FOLDER / "lite_single.safetensors")
         )
+
+
+def test_every_sample_of_late_fusion_has_something_to_train(config: TrainingConfig) -> None:
+    for scheme, known in (("single", {"camera", "both"}), ("attfuse", {"lidar", "camera", "both"})):
+        network = load_seeing_network(SCHEMES[scheme](), "random")
+        names, shares = list_trained_senses(network, replace(config, scheme=scheme, senses="mixed"))
+        assert set(names) == known
+        assert shares.sum() == pytest.approx(1.0)
+        assert (shares > 0).all()
+    assert list_trained_senses(network, config)[0] == ["camera"]
 
 
 def test_runs_without_cameras_are_known_as_before(config: TrainingConfig) -> None:

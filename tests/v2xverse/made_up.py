@@ -14,6 +14,7 @@ import pytest
 import torch
 import yaml
 
+from agents.foreign.child import wire
 from agents.perception.fusion.catalogue import SCHEMES
 from agents.perception.network import PerceptionNetwork
 from agents.perception.random_weights import make_random_weights
@@ -27,7 +28,7 @@ needs_v2xverse = pytest.mark.skipif(
 DOUBT = 2.5
 PLANNER = """
 import sys, torch, yaml
-sys.path[:0] = [sys.argv[1], sys.argv[4]]
+sys.path[:0] = [sys.argv[1], *sys.argv[4:]]
 import allowances
 allowances.make()
 from codriving import CODRIVING_REGISTRY
@@ -47,7 +48,8 @@ def agent(method: str, folder: Path) -> Path:
     config["perception"]["perception_model_dir"] = str(perception(method, folder / "perception"))
     config["planning"]["planner_model_checkpoint"] = str(folder / "planner.ckpt")
     design = str(Path(ROOT) / config["planning"]["planner_config"])
-    command = [PYTHON, "-c", PLANNER, ROOT, design, str(folder / "planner.ckpt"), str(FAR_END)]
+    command = [PYTHON, "-c", PLANNER, ROOT, design, str(folder / "planner.ckpt")]
+    command += [str(FAR_END), str(Path(wire.__file__).parent)]
     subprocess.run(command, check=True, capture_output=True, text=True)
     (folder / "agent.yaml").write_text(yaml.safe_dump(config))
     return folder / "agent.yaml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from agents.v2xverse.child import wire
+from agents.foreign.child import wire
 from agents.v2xverse.system import FAR_END
 
 

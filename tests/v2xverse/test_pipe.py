@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.v2xverse.child import wire
-from agents.v2xverse.process import Child, ChildError
-from agents.v2xverse.system import FAR_END, to_boxes_in_lidar
+from agents.foreign.child import wire
+from agents.foreign.process import Child, ChildError
+from agents.v2xverse.system import to_boxes_in_lidar
 
 FAKE = Path(__file__).parent / "far_end.py"
 STEP = {"kind": "step"}
 
 
 def child(fault: str, seconds: float = 60.0) -> Child:
-    return Child([sys.executable, str(FAKE), str(FAR_END), fault], {}, seconds)
+    return Child([sys.executable, str(FAKE), str(Path(wire.__file__).parent), fault], {}, seconds)
 
 
 def is_running(pid: int) -> bool:

@@ -10,16 +10,16 @@ import torch
 import yaml
 from torch import nn
 
-from agents.perception.fusion.codriving import CoDriving
-from agents.perception.loading import load_network
-from agents.v2xverse.agent_files import WHERE, find_agent_files, find_perception, find_planner
-from agents.v2xverse.checkpoint_report import describe_checkpoint
-from agents.v2xverse.child.absent_keys import (
+from agents.foreign.child.absent_keys import (
     GAUSSIAN,
     MAY_BE_ABSENT,
     make_gaussian_kernel,
     refuse_missing_keys,
 )
+from agents.perception.fusion.codriving import CoDriving
+from agents.perception.loading import load_network
+from agents.v2xverse.agent_files import WHERE, find_agent_files, find_perception, find_planner
+from agents.v2xverse.checkpoint_report import describe_checkpoint
 from agents.v2xverse.child.stack import link_checkpoint
 from crucible.check import main
 from harness.common.errors import UserError

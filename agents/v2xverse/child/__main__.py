@@ -2,61 +2,45 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
-import os
-import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-SIGNAL_WHEN_PARENT_ENDS = 1
+
+class Answers:
+    """What the child answers: resets and steps of V2Xverse's stack."""
+
+    def __init__(self, words: dict[str, Any]) -> None:
+        made = importlib.import_module("stack").Stack
+        self._stack = made(
+            words["root"],
+            words["agent_config"],
+            perception=words["perception"],
+            planner=words["planner"],
+            folder=words["folder"],
+        )
+        self.notes = self._stack.notes
+
+    def answer(
+        self, words: dict[str, Any], arrays: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the words and arrays that answer a frame."""
+        if words["kind"] == "reset":
+            self._stack.reset(words["seed"], arrays["route"])
+            return {"kind": "reset"}, {}
+        control, together, alone = self._stack.step(words, arrays)
+        boxes = {**to_flat_boxes("together", together), **to_flat_boxes("alone", alone)}
+        return {"kind": "step", "control": [float(value) for value in control]}, boxes
 
 
 def main() -> None:
-    """Answer frames until stdin is closed; whatever is printed goes to stderr."""
-    # end with the parent
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
-    # answers keep the old standard output; whatever packages print goes to stderr
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    wire: Any = importlib.import_module("wire")
-    # agree on the version, then load
-    hello = wire.receive(sys.stdin.buffer)
-    if hello is None:
-        return
-    words = hello[0]
-    if words.get("version") != wire.VERSION:
-        wire.send(answers, {"kind": "refused", "version": wire.VERSION})
-        return
-    made = importlib.import_module("stack").Stack
-    stack = made(
-        words["root"],
-        words["agent_config"],
-        perception=words["perception"],
-        planner=words["planner"],
-        folder=words["folder"],
-    )
-    versions = {"python": sys.version.split()[0], "torch": str(sys.modules["torch"].__version__)}
-    ready = {"kind": "ready", "version": wire.VERSION, "versions": versions, "notes": stack.notes}
-    wire.send(answers, ready)
-    # answer frames
-    while True:
-        asked = wire.receive(sys.stdin.buffer)
-        if asked is None:
-            return
-        words, arrays = asked
-        if words["kind"] == "reset":
-            stack.reset(words["seed"], arrays["route"])
-            wire.send(answers, {"kind": "reset"})
-        else:
-            control, together, alone = stack.step(words, arrays)
-            boxes = {**to_flat_boxes("together", together), **to_flat_boxes("alone", alone)}
-            wire.send(
-                answers, {"kind": "step", "control": [float(value) for value in control]}, boxes
-            )
+    """Answer frames until stdin is closed."""
+    # the pipe and what all children share
+    sys.path.insert(1, str(Path(__file__).absolute().parents[2] / "foreign" / "child"))
+    importlib.import_module("serving").serve(Answers)
 
 
 def to_flat_boxes(name: str, classes: Any) -> dict[str, Any]:

@@ -6,11 +6,7 @@ Whatever moves a simulator or draws for people is empty here; nothing that compu
 from __future__ import annotations
 
 import importlib
-import sys
-import types
 from typing import Any
-
-import numpy as np
 
 EMPTY = (
     "carla",
@@ -43,70 +39,14 @@ EMPTY_IF_MISSING = (
 """Viewers, readers of files and pictures, and a compiled counter of overlaps in training."""
 
 
-class Anything:
-    """Takes all, does nothing, and lets attributes be set."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
-
-
 def make() -> None:
     """Let V2Xverse's modules be imported, on new versions of what they use too."""
+    substitutes: Any = importlib.import_module("substitutes")
     for name in EMPTY:
-        put_empty_module(name)
+        substitutes.put_empty_module(name)
     for name in EMPTY_IF_MISSING:
-        if not is_importable(name):
-            put_empty_module(name)
-    restore_numpy_names()
-    restore_matplotlib_names()
-    disable_cuda()
-
-
-def is_importable(name: str) -> bool:
-    """Return whether a module can be imported."""
-    try:
-        importlib.import_module(name)
-    except (ImportError, RuntimeError):
-        return False
-    return True
-
-
-def put_empty_module(name: str) -> None:
-    """Put a module in a place, that has whatever is asked of it."""
-
-    def ask(attribute: str) -> type:
-        if attribute.startswith("__"):
-            raise AttributeError(attribute)
-        return Anything
-
-    module: Any = types.ModuleType(name)
-    module.__path__ = []
-    module.__getattr__ = ask
-    sys.modules[name] = module
-    outer, _, last = name.rpartition(".")
-    if outer in sys.modules:
-        setattr(sys.modules[outer], last, module)
-
-
-def restore_numpy_names() -> None:
-    """`np.int` and its like went with numpy 1.24, `np.Inf` with 2.0."""
-    for name, kind in (("int", int), ("float", float), ("bool", bool), ("Inf", np.inf)):
-        if name not in vars(np):
-            setattr(np, name, kind)
-
-
-def restore_matplotlib_names() -> None:
-    """`tostring_rgb` went with matplotlib 3.10."""
-    matplotlib: Any = importlib.import_module("matplotlib")
-    matplotlib.use("Agg")
-    canvas = importlib.import_module("matplotlib.backends.backend_agg").FigureCanvasAgg
-    if not hasattr(canvas, "tostring_rgb"):
-        canvas.tostring_rgb = lambda self: np.asarray(self.buffer_rgba())[..., :3].tobytes()
-
-
-def disable_cuda() -> None:
-    """Without a GPU, what is sent there stays where it is."""
-    torch: Any = importlib.import_module("torch")
-    if not torch.cuda.is_available():
-        torch.Tensor.cuda = lambda self, *_, **__: self
-        torch.nn.Module.cuda = lambda self, *_, **__: self
+        if not substitutes.is_importable(name):
+            substitutes.put_empty_module(name)
+    substitutes.restore_numpy_names()
+    substitutes.restore_matplotlib_names()
+    substitutes.disable_cuda()

@@ -26,14 +26,22 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import LEDGER, get_line_key, parse_ledger_line, read_written_lines
 from harness.records.message_usage import find_arm_fault
 from harness.records.reading import CampaignRecords
-from harness.records.writing import EPISODES
+from harness.records.writing import EPISODES, FILMS
 
 OF_A_SEARCH = ("search", "confirm", "shrink")
 OF_TWINS = ("twins", "critical")
 OF_DECIDE = (DECIDE_FILE, "generated")
 KNOWN = (
-    *("campaign.yaml", LEDGER, EPISODES, ROUTES, "logs", "report"),
-    *(*OF_TWINS, *OF_A_SEARCH, *OF_DECIDE),
+    "campaign.yaml",
+    LEDGER,
+    EPISODES,
+    ROUTES,
+    "logs",
+    "report",
+    FILMS,
+    *OF_TWINS,
+    *OF_A_SEARCH,
+    *OF_DECIDE,
 )
 """What belongs into a campaign folder."""
 ONLY_NAMED = ("system", "simulator", "executor", "export")

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from textwrap import wrap
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -23,6 +22,7 @@ from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.errors import UserError
 from harness.common.progress_bar import choose_bar_width
 from harness.common.remaining_time import Clock, WorkForecast, WorkPiece, format_clock
+from harness.common.terminal_lines import print_plain_line
 from harness.records.keys import AttemptKey
 
 UNKNOWN = ExpectedAttempts()
@@ -101,11 +101,11 @@ class PlainLines(QuietListener):
 
     def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """Print how it ended."""
-        print_progress_line(console, describe_outcome(outcome, again))
+        print_plain_line(console, describe_outcome(outcome, again))
 
     def leaves(self, worker: int, reason: str) -> None:
         """Print which worker left."""
-        print_progress_line(console, describe_leaving_worker(worker, reason))
+        print_plain_line(console, describe_leaving_worker(worker, reason))
 
 
 class JsonLines(QuietListener):
@@ -193,7 +193,7 @@ class LiveTable(QuietListener):
 
     def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """Print how it ended, and count."""
-        print_progress_line(self._out, describe_outcome(outcome, again))
+        print_plain_line(self._out, describe_outcome(outcome, again))
         self.count_ended(worker, outcome, again)
 
     def count_ended(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
@@ -212,7 +212,7 @@ class LiveTable(QuietListener):
 
     def leaves(self, worker: int, reason: str) -> None:
         """Print which worker left."""
-        print_progress_line(self._out, describe_leaving_worker(worker, reason))
+        print_plain_line(self._out, describe_leaving_worker(worker, reason))
         self._doing = {number: what for number, what in self._doing.items() if number != worker}
         self._forecast.close_lane(worker)
 
@@ -236,21 +236,6 @@ def describe_position(position: DrivePosition | None) -> tuple[str, ...]:
     if position is None:
         return ()
     return f"{100 * position.completion:.0f} % of the route", f"{position.time:.0f} s simulated"
-
-
-def print_progress_line(out: Console, line: str) -> None:
-    """Print one line; on a terminal that is narrower, continued between words."""
-    if out.is_terminal:
-        line = "\n".join(
-            wrap(
-                line,
-                out.width,
-                subsequent_indent=" " * 4,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
-    out.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_event(**event: object) -> None:

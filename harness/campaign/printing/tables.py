@@ -15,7 +15,7 @@ from harness.campaign.folder.summary import ArmSummary
 from harness.campaign.planning.estimate import CampaignEstimate, estimate_campaign
 from harness.campaign.planning.paces import SystemPace
 from harness.campaign.planning.plan import CampaignPlan
-from harness.campaign.printing.terminal import console, print_unwrapped_line
+from harness.campaign.printing.terminal import console, print_campaign_line
 from harness.campaign.printing.units import format_bytes, format_duration
 from harness.common.fitting_table import FittingTable
 from harness.records.arms import Arm, format_arm_label, list_varying_factors
@@ -58,7 +58,7 @@ def show_plan(
         *list_estimate_notes(estimate_campaign(plan, folder, paces), plan),
     ):
         show_note(name, text)
-    print_unwrapped_line(f"{'folder':{MARGIN}}{folder}")
+    print_campaign_line(f"{'folder':{MARGIN}}{folder}")
 
 
 def show_note(name: str, text: str) -> None:
@@ -66,7 +66,7 @@ def show_note(name: str, text: str) -> None:
     lines = wrap(text, console.width - MARGIN, break_long_words=False, break_on_hyphens=False)
     margin = " " * MARGIN
     indented = f"\n{margin}".join(lines)
-    print_unwrapped_line(f"{name:{MARGIN}}{indented}")
+    print_campaign_line(f"{name:{MARGIN}}{indented}")
 
 
 def list_plan_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
@@ -126,7 +126,7 @@ def show_beginning(plan: CampaignPlan, folder: Path, expected: CampaignEstimate)
     show_note("plan", f"{describe_plan_product(plan)} in {plan.town}")
     for name, text in (*list_skipped_notes(plan), *describe_remaining_work(expected, plan)):
         show_note(name, text)
-    print_unwrapped_line(f"{'folder':{MARGIN}}{folder}")
+    print_campaign_line(f"{'folder':{MARGIN}}{folder}")
 
 
 def describe_plan_product(plan: CampaignPlan) -> str:
@@ -211,23 +211,23 @@ def show_results(
     else:
         console.print(build_summary_table(title, rows, DRIVING))
         console.print(build_summary_table("", rows, PATTERNS))
-    print_unwrapped_line(f"ground truth: {GROUND_TRUTHS[truth_filter]}")
-    print_unwrapped_line(f"records: {folder}")
+    print_campaign_line(f"ground truth: {GROUND_TRUTHS[truth_filter]}")
+    print_campaign_line(f"records: {folder}")
     # what the table does not show
     for row in rows:
         if row.hazards_absent:
             absent = f"{row.hazards_absent} of {row.hazards} hazards had no place and were not run"
-            print_unwrapped_line(f"{row.arm}: {absent}")
+            print_campaign_line(f"{row.arm}: {absent}")
     for reason in plan.unfit:
-        print_unwrapped_line(f"not driven: {reason}")
+        print_campaign_line(f"not driven: {reason}")
     factors = list_varying_factors(key.arm for key in plan.attempts)
     for arm, fault in faults.items():
-        print_unwrapped_line(f"arm without effect: {format_arm_label(arm, factors)}: {fault}")
+        print_campaign_line(f"arm without effect: {format_arm_label(arm, factors)}: {fault}")
     done = list_finished_attempts(folder).intersection(plan.attempts)
     # what is left to drive
     missing = len(plan.attempts) - len(done)
     if missing:
-        print_unwrapped_line(
+        print_campaign_line(
             f"{missing} of {len(plan.attempts)} attempts have no result;"
             f" crucible status {folder} lists them"
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from harness.common.terminal_lines import print_plain_line
+
 NARROWEST = 120
 """Columns that the table of results needs."""
 
@@ -12,6 +14,6 @@ if not console.is_terminal:
     console = Console(width=max(console.width, NARROWEST))
 
 
-def print_unwrapped_line(line: str) -> None:
-    """Print a line as it is: neither wrapped, nor coloured, nor read as markup."""
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+def print_campaign_line(line: str) -> None:
+    """Print a line as it is, neither coloured nor read as markup; a terminal gets it broken."""
+    print_plain_line(console, line)

@@ -28,6 +28,7 @@ from harness.common.protocols import (
     refuse_unannounced,
 )
 from harness.common.randomness import derive_seed, make_named_stream
+from harness.common.terminal_lines import print_stdout_line
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.catalogue import SHIPPED_KINDS, build_hazard
@@ -329,8 +330,8 @@ def run_routes_generate(options: argparse.Namespace) -> int:
     write_routes(options.out / "routes.xml", routes)
     write_hazards(options.out / "hazards.json", hazards)
     for shortage in iter_shortages(hazards, kinds, options.count):
-        print(shortage)
-    print(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
+        print_stdout_line(shortage)
+    print_stdout_line(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
     return 0
 
 

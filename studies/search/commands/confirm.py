@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_confirm_command(options: argparse.Namespace) -> int:
     """Confirm findings, and print them all."""
-    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_campaign_line  # noqa: PLC0415
     from studies.search.confirm import CONFIRM, ConfirmationSettings, confirm_search  # noqa: PLC0415
     from studies.search.folders import read_search  # noqa: PLC0415
     from studies.search.following import follow_evaluations  # noqa: PLC0415
@@ -63,9 +63,9 @@ def run_confirm_command(options: argparse.Namespace) -> int:
     console.print(render_confirmations_table(searched.evaluations, confirmations))
     left = len(searched.findings) - len(confirmations)
     if left:
-        print_unwrapped_line(
+        print_campaign_line(
             f"{left} further distinct failures were not repeated: --most {options.most}"
         )
-    print_unwrapped_line(NO_RATE)
-    print_unwrapped_line(f"records: {options.folder / CONFIRM}")
+    print_campaign_line(NO_RATE)
+    print_campaign_line(f"records: {options.folder / CONFIRM}")
     return 0

@@ -78,7 +78,7 @@ def run_search_command(options: argparse.Namespace) -> int:
 
 def search_and_print(ready: SearchPlan) -> int:
     """Run one search, with its table at the end."""
-    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_campaign_line  # noqa: PLC0415
     from harness.campaign.run import DONE, SOME_FAILED  # noqa: PLC0415
     from studies.search import search as searching  # noqa: PLC0415
     from studies.search import tables  # noqa: PLC0415
@@ -87,10 +87,10 @@ def search_and_print(ready: SearchPlan) -> int:
     with follow_evaluations(ready, searching.describe_search(ready)) as follower:
         evaluations = searching.drive_search(ready, follower)
     console.print(tables.render_search_summary(ready.search, evaluations))
-    print_unwrapped_line(tables.NO_RATE)
-    print_unwrapped_line(f"records: {ready.folder}")
+    print_campaign_line(tables.NO_RATE)
+    print_campaign_line(f"records: {ready.folder}")
     if any(evaluation.outcome.failed for evaluation in evaluations):
-        print_unwrapped_line(f"next: crucible confirm {ready.folder}")
+        print_campaign_line(f"next: crucible confirm {ready.folder}")
     whole = all(evaluation.outcome.has_result for evaluation in evaluations)
     return DONE if whole else SOME_FAILED
 

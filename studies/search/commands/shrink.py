@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_shrink_command(options: argparse.Namespace) -> int:
     """Shrink findings, and print them."""
-    from harness.campaign.printing.terminal import console, print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import console, print_campaign_line  # noqa: PLC0415
     from harness.common.errors import UserError  # noqa: PLC0415
     from studies.search import shrink as shrinking  # noqa: PLC0415
     from studies.search.confirm import read_confirmations  # noqa: PLC0415
@@ -82,11 +82,11 @@ def run_shrink_command(options: argparse.Namespace) -> int:
     # shrink
     smallest = []
     for finding in findings:
-        print_unwrapped_line(f"evaluation {finding.candidate.number}: {finding.outcome.outcome}")
+        print_campaign_line(f"evaluation {finding.candidate.number}: {finding.outcome.outcome}")
         driven = shrinking.describe_probes(searched, finding, settings)
         with follow_evaluations(searched.ready, driven, mode="live") as follower:
             smallest.append(shrinking.shrink_finding(searched, finding, settings, follower))
     before = [finding.candidate.values for finding in findings]
     console.print(render_shrunk_table(before, smallest, searched.ready.campaign["tick"]))
-    print_unwrapped_line(f"records: {options.folder / shrinking.SHRINK}")
+    print_campaign_line(f"records: {options.folder / shrinking.SHRINK}")
     return 0

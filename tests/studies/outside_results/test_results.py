@@ -321,3 +321,11 @@ def test_no_drive_has_no_mean() -> None:
     totals = compute_set_totals(make_set(planned=0), FIRST)
     assert all(math.isnan(score) for score in totals.scores.values())
     assert np.isnan(totals.written)
+
+
+def test_a_file_that_is_not_there_is_named_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "nowhere.json"
+    assert dispatch_subcommand(["compare-results", str(missing), str(missing)]) == 2
+    assert capsys.readouterr().err == f"{missing}: No such file or directory\n"

@@ -15,7 +15,7 @@ import numpy as np
 VERSION = 1
 MARK = b"CRUX"
 HEADER = struct.Struct("<4sIQ")
-LONGEST_TEXT, LONGEST_BYTES = 1 << 20, 1 << 28
+LONGEST_TEXT, LONGEST_BYTES = 1 << 20, 1 << 30
 KINDS = ("float32", "float64", "int64", "uint8", "bool")
 
 

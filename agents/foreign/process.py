@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from agents.v2xverse.child import wire
+from agents.foreign.child import wire
 from harness.common.bounded_log import CopiedOutput
 from harness.common.environments import build_foreign_environment
 from harness.common.subprocesses import describe_exit
@@ -59,6 +59,7 @@ class Child:
         if version != wire.VERSION:
             self.end()
             raise ChildError(f"it speaks version {version} of the pipe; {wire.VERSION} is needed")
+        self.ready = words
         self.versions: dict[str, str] = words.get("versions", {})
         self.notes: list[str] = words.get("notes", [])
 

@@ -1,0 +1,86 @@
+"""Stand-ins for what a checkout imports or calls and a child does without, or has newly named.
+
+Standard library and numpy only, Python 3.7 or newer: the module is read by the Python of a
+checkout.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+
+class Anything:
+    """Takes all, does nothing, and lets attributes be set."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+def is_importable(name: str) -> bool:
+    """Return whether a module can be imported."""
+    try:
+        importlib.import_module(name)
+    except (ImportError, RuntimeError):
+        return False
+    return True
+
+
+def is_installed(name: str) -> bool:
+    """Return whether a module is there to be imported; it is not imported."""
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def put_empty_module(name: str) -> Any:
+    """Put a module in a place, that has whatever is asked of it."""
+
+    def ask(attribute: str) -> type:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return Anything
+
+    module: Any = types.ModuleType(name)
+    module.__path__ = []
+    module.__getattr__ = ask
+    sys.modules[name] = module
+    outer, _, last = name.rpartition(".")
+    if outer in sys.modules:
+        setattr(sys.modules[outer], last, module)
+    return module
+
+
+def restore_numpy_names() -> None:
+    """`np.int` and its like went with numpy 1.24, `np.Inf` with 2.0."""
+    for name, kind in (("int", int), ("float", float), ("bool", bool), ("Inf", np.inf)):
+        if name not in vars(np):
+            setattr(np, name, kind)
+
+
+def restore_matplotlib_names() -> None:
+    """`tostring_rgb` went with matplotlib 3.10, `cm.get_cmap` with 3.9."""
+    matplotlib: Any = importlib.import_module("matplotlib")
+    matplotlib.use("Agg")
+    canvas = importlib.import_module("matplotlib.backends.backend_agg").FigureCanvasAgg
+    if not hasattr(canvas, "tostring_rgb"):
+        canvas.tostring_rgb = lambda self: np.asarray(self.buffer_rgba())[..., :3].tobytes()
+    colours: Any = importlib.import_module("matplotlib.cm")
+    if not hasattr(colours, "get_cmap"):
+        colours.get_cmap = lambda name=None, *_: matplotlib.colormaps[name or "viridis"]
+
+
+def disable_cuda() -> None:
+    """Without a GPU, what is sent there stays where it is."""
+    torch: Any = importlib.import_module("torch")
+    if not torch.cuda.is_available():
+        torch.Tensor.cuda = lambda self, *_, **__: self
+        torch.nn.Module.cuda = lambda self, *_, **__: self

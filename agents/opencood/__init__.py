@@ -1,0 +1,1 @@
+"""Checkpoints of the OpenCOOD and HEAL family, driven in closed loop."""

@@ -1,0 +1,56 @@
+"""A checkpoint folder of the OpenCOOD family, as it is on the disk: nothing in it is executed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from agents.opencood.child.settings import find_weights
+from harness.common.errors import UserError
+
+RANDOM = "random"
+NEEDED = ("opencood/tools/train_utils.py", "opencood/hypes_yaml/yaml_utils.py")
+"""Files of every fork that are read."""
+
+
+def resolve_checkout(root: str) -> Path:
+    """Return where a checkout lies; refuse a folder that is none."""
+    folder = Path(root).expanduser().absolute()
+    for needed in NEEDED:
+        if not (folder / needed).is_file():
+            raise UserError(
+                f"system: {root} is no checkout of OpenCOOD or HEAL: it has no {needed}"
+            )
+    return folder
+
+
+def list_checkpoint_files(checkpoint: str, weights: str | None) -> list[Path]:
+    """Return settings and weights of a checkpoint, or say in one line what is missing.
+
+    Args:
+        checkpoint: a folder, or with random weights also a YAML file of settings.
+        weights: `random`, or None for the files of the folder.
+    """
+    place = Path(checkpoint).expanduser().absolute()
+    if weights not in (None, RANDOM):
+        raise UserError(f"system: weights: {weights} is neither null nor random")
+    if weights == RANDOM and place.is_file():
+        return [place]
+    if not place.is_dir():
+        raise UserError(f"system: checkpoint: there is no folder {place}")
+    if not (place / "config.yaml").is_file():
+        raise UserError(f"system: checkpoint: {place} has no config.yaml")
+    if weights == RANDOM:
+        return [place / "config.yaml"]
+    try:
+        return [place / "config.yaml", find_weights(place)]
+    except FileNotFoundError as problem:
+        raise UserError(f"system: checkpoint: {problem}") from None
+
+
+def refuse_absent_python(python: str) -> None:
+    """Refuse an interpreter that is not there."""
+    if shutil.which(python) is None:
+        raise UserError(
+            f"system: there is no python {python}; name the interpreter in which the checkout runs"
+        )

@@ -1,0 +1,82 @@
+"""A campaign of `system=opencood`: two routes, none and latency, killed and resumed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.records.reading import CampaignRecords, read_stored_table
+from tests.campaign.tiny import command, environment, files, ledger, run, write_route
+from tests.conftest import ROOT
+from tests.opencood.tiny_checkout import write_checkout, write_checkpoint
+
+pytestmark = pytest.mark.thorough
+PATIENCE = 300.0
+
+
+def list_settings(folder: Path) -> list[str]:
+    """Settings of a campaign; OPENCOOD_ROOT, _PYTHON and _CHECKPOINT name a real one."""
+    root = os.environ.get("OPENCOOD_ROOT")
+    if root is None:
+        root = str(write_checkout(folder / "checkout"))
+        checkpoint = str(write_checkpoint(folder / "checkpoint", "intermediate"))
+        words = ["weights=null"]
+    else:
+        checkpoint = os.environ["OPENCOOD_CHECKPOINT"]
+        words = ["weights=random", "cut_range=25.6"]
+    python = os.environ.get("OPENCOOD_PYTHON", sys.executable)
+    words += [f"root={root}", f"checkpoint={checkpoint}", f"python={python}"]
+    return [
+        "system=opencood",
+        *(f"system.opencood.{word}" for word in words),
+        "interference=[none,latency]",
+        "routes.hazards=null",
+    ]
+
+
+def test_killed_and_resumed_every_attempt_is_there(tmp_path: Path) -> None:
+    routes = write_route(tmp_path, "step", "hop")
+    settings, out = [*list_settings(tmp_path), f"out={tmp_path / 'out'}"], tmp_path / "out"
+    runner = subprocess.Popen(
+        command(routes, *settings),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    # killed once the first attempt is in the ledger
+    try:
+        until = time.monotonic() + PATIENCE
+        while not (out / "ledger.jsonl").exists() or not ledger(out):
+            assert runner.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        children = psutil.Process(runner.pid).children(recursive=True)
+    finally:
+        os.kill(runner.pid, signal.SIGKILL)
+        runner.wait()
+    _, alive = psutil.wait_procs(children, PATIENCE)
+    assert alive == []
+    before = len(ledger(out))
+    # the same command drives what is left
+    done = run(routes, *settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = ledger(out)
+    assert before < len(lines)
+    places = CampaignRecords(out).find_attempts()
+    assert len(places) == 4
+    assert {(key.arm.condition, key.route) for key in places} == {
+        (condition, route) for condition in ("none", "latency") for route in ("step", "hop")
+    }
+    for place in places.values():
+        messages = read_stored_table(place / "messages.parquet", "messages")
+        assert len(messages) > 0
+        assert (messages.bytes > 0).all()
+    assert list(files(out))

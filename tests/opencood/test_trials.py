@@ -1,0 +1,88 @@
+"""Every configuration of a checkout, tried once: what is built, sent, and refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from agents.conformance.recorded_steps import PartnerView, RecordedStep
+from agents.opencood.trials import FOLDER, Trial, try_configurations
+from harness.common.errors import UserError
+from harness.types.vocabulary import Boxes, GroundTruth, Observation
+from tests.opencood.test_system import HIDDEN, PARTNER, ego_observation, sweep
+from tests.opencood.tiny_checkout import make_tiny_settings, write_checkout
+
+TRUTH = GroundTruth(Boxes.none(), np.zeros(0, np.int64), np.zeros(0, np.int64))
+ROOT, PYTHON = (os.environ.get(name, "") for name in ("OPENCOOD_ROOT", "OPENCOOD_PYTHON"))
+
+
+def make_street() -> RecordedStep:
+    partners = tuple(
+        PartnerView(
+            Observation(
+                sender=sender,
+                kind="vehicle",
+                frame=4,
+                time=0.4,
+                lidar_in_world=PARTNER,
+                points_in_lidar=sweep(HIDDEN, PARTNER),
+            ),
+            TRUTH,
+        )
+        for sender in ("vehicle-7", "vehicle-8")
+    )
+    return RecordedStep(ego_observation(), TRUTH, partners)
+
+
+def test_every_configuration_is_a_row(tmp_path: Path) -> None:
+    root = write_checkout(tmp_path)
+    texts = {
+        method: yaml.safe_dump(make_tiny_settings(method))
+        for method in ("late", "early", "intermediate")
+    }
+    texts["other"] = texts["late"].replace("core_method: tiny", "core_method: absent")
+    texts["torn"] = "fusion: late\n  core_method: {"
+    for name, text in texts.items():
+        (root / FOLDER / "mine").mkdir(exist_ok=True)
+        (root / FOLDER / "mine" / f"{name}.yaml").write_text(text)
+    trials = {
+        Path(trial.configuration).name: trial
+        for trial in try_configurations({"root": str(root)}, make_street(), sys.executable)
+    }
+    assert set(trials) == set(texts)
+    sizes = {name: (t.sends, t.message_bytes) for name, t in trials.items() if t.stepped}
+    assert sizes["early"] == ("points", 16 * 400)
+    assert sizes["intermediate"] == ("features", 4 * 32 * 32)
+    assert sizes["late"][0] == "boxes"
+    assert sizes["late"][1] % 33 == 0
+    verdicts = {name: trial.to_finding() for name, trial in trials.items()}
+    assert verdicts["late"].verdict == "passed"
+    assert "No module named 'opencood.models.absent" in verdicts["other"].sentence
+    assert verdicts["torn"].verdict == "failed"
+    assert "\n" not in verdicts["torn"].sentence
+
+
+def test_a_part_of_a_path_that_fits_nothing_is_refused(tmp_path: Path) -> None:
+    root = write_checkout(tmp_path)
+    with pytest.raises(UserError, match=r"no configuration of .* contains nowhere"):
+        list(
+            try_configurations(
+                {"root": str(root), "only": "nowhere"}, make_street(), sys.executable
+            )
+        )
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(
+    not (ROOT and PYTHON), reason="OPENCOOD_ROOT and OPENCOOD_PYTHON name no checkout to run"
+)
+def test_a_real_checkout_steps() -> None:
+    settings = {"root": ROOT, "only": os.environ.get("OPENCOOD_ONLY", "late"), "cut_range": "25.6"}
+    trials: list[Trial] = list(try_configurations(settings, make_street(), PYTHON))
+    stepped = [trial for trial in trials if trial.stepped is not None]
+    assert stepped, [trial.reason for trial in trials]
