@@ -178,7 +178,7 @@ def generate_declared_routes(words: StudyWords, place: Path) -> None:
 
 def show_dry_run(words: StudyWords, folder: Path, generated: bool) -> int:
     """Print the plan of a study; nothing is written."""
-    from harness.campaign.printing.terminal import print_unwrapped_line  # noqa: PLC0415
+    from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from harness.campaign.run import DONE  # noqa: PLC0415
     from studies.decide.planning import plan_study  # noqa: PLC0415
     from studies.decide.tables import show_simulated_drives, show_study_plan  # noqa: PLC0415
@@ -188,7 +188,7 @@ def show_dry_run(words: StudyWords, folder: Path, generated: bool) -> int:
         plan = plan_study(words, place)
     show_study_plan(plan)
     show_simulated_drives(plan)
-    print_unwrapped_line(f"{'folder':14}{folder}")
+    print_campaign_line(f"{'folder':14}{folder}")
     return DONE
 
 

@@ -11,7 +11,7 @@ from harness.campaign.planning.estimate import STARTING, ExpectedAttempts, estim
 from harness.campaign.planning.paces import select_known_paces, update_paces
 from harness.campaign.planning.plan import is_on_this_machine
 from harness.campaign.printing.progress import follow_progress, print_event
-from harness.campaign.printing.terminal import print_unwrapped_line
+from harness.campaign.printing.terminal import print_campaign_line
 from harness.campaign.run import DONE, SOME_FAILED
 from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.remaining_time import WorkPiece
@@ -38,7 +38,7 @@ def follow_and_drive(plan: DecidePlan, folder: Path) -> int:
     mode = plan.campaign["progress"]
     if mode in ("live", "plain"):
         show_study_plan(plan)
-        print_unwrapped_line(f"{'folder':14}{folder}")
+        print_campaign_line(f"{'folder':14}{folder}")
     before = list_finished_attempts(folder)
     ideal = len(plan.ideal) * len(plan.stratified.routes)
     standing = CampaignProgress(plan.declaration.most + ideal, len(before), 0)
@@ -63,7 +63,7 @@ def follow_and_drive(plan: DecidePlan, folder: Path) -> int:
     assert state is not None
     if mode != "json":
         show_study_progress(plan, state)
-        print_unwrapped_line(f"records: {folder}")
+        print_campaign_line(f"records: {folder}")
     return DONE
 
 
