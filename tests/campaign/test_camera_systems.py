@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agents.perception.cameras.systems import find_camera_weights
+from agents.perception.fusion.catalogue import SCHEMES
 from harness.campaign.planning.compatibility import find_unfit_arms
 from harness.campaign.settings.config import build_part
 from harness.common.errors import UserError
@@ -81,9 +83,11 @@ def test_kept_pictures_need_a_camera_and_a_reader() -> None:
             find_unfit_arms(composed(*words, *more), [arm])
 
 
-def test_a_system_without_weights_asks_for_them() -> None:
-    with pytest.raises(UserError, match=r"system\.mixed_late\.weights is not set"):
-        composed("system=mixed_late", "rig=opv2v")
+def test_weights_come_with_the_systems_and_others_are_asked_for() -> None:
+    for scheme in ("single", "late", "attfuse", "disconet", "fcooper", "v2xvit"):
+        assert find_camera_weights(SCHEMES[scheme], None).is_file()
+    with pytest.raises(UserError, match="no weights for codriving with cameras: train some with"):
+        find_camera_weights(SCHEMES["codriving"], None)
 
 
 def test_systems_that_do_not_declare_it_read_no_images() -> None:

@@ -22,6 +22,7 @@ from agents.training.sense_claims import (
 )
 from harness.types.precision import ClassMatches, compute_average_precision, pool_matches
 from harness.types.record_names import PATTERNS
+from tests.conftest import ROOT
 from tests.training.seen import write_seen
 
 CELLS: tuple[Cell, ...] = (
@@ -165,3 +166,24 @@ def test_the_command_writes_what_its_tables_show(
 def test_pictures_are_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["senses", "--data", str(tmp_path), "--weights", str(tmp_path / "none")]) == 2
     assert "no such folder" in capsys.readouterr().err
+
+
+def test_the_page_has_the_numbers_of_its_record() -> None:
+    record = json.loads((ROOT / "docs" / "study" / "sensors.json").read_text())
+    page = (ROOT / "docs" / "study" / "sensors.md").read_text()
+    letters = {"lidar": "L", "camera": "C", "mixed": "M"}
+    for row in record["rows"]:
+        name = f"| {row['scheme']} | {letters[row['sensors']]} |"
+        if row["metres"] == "all":
+            low, high = record["average precision, all-point"][f"{row['scheme']}/{row['sensors']}"][
+                1:
+            ]
+            cells = [*(f"{row[name]:.2f}" for name in PATTERNS), f"{row['vehicles@0.5']:.3f}"]
+            assert f"{name} {' | '.join(cells)} |" in page
+            assert f"({low:.3f} to {high:.3f})" in page
+        else:
+            assert f" {row['vehicles@0.5']:.3f} |" in page
+    for claim in record["sentences"]:
+        low, high = claim["interval"]
+        text = f"{claim['value']:.3g} ({low:.3g} to {high:.3g}) | {claim['verdict']} |"
+        assert any(claim["text"] in line and text in line for line in page.splitlines())
