@@ -1,0 +1,99 @@
+"""A declared study really driven: decided, killed and resumed, and read by the other commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from crucible.subcommands import dispatch_subcommand
+from harness.records.decided import DECIDE_FILE
+from tests.campaign.tiny import environment, files, write_route
+from tests.conftest import ROOT
+from tests.studies.decide.declared import write_study
+
+PATIENCE = 300.0
+
+
+def command(study: Path, out: Path) -> list[str]:
+    words = ["decide", str(study), f"out={out}", "progress=plain", "executor.workers=1"]
+    return [sys.executable, "-m", "crucible", *words]
+
+
+def drive(study: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(study, out),
+        check=False,
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+@pytest.mark.thorough
+def test_a_study_is_driven_killed_resumed_and_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routes = write_route(tmp_path, "bend")
+    study = write_study(
+        tmp_path / "study.yaml",
+        comparisons={"sharing": {"a": "ideal_single/none", "b": "ideal_late/none"}},
+        most=8,
+        batch=2,
+        routes={"file": str(routes / "routes.xml"), "hazards": str(routes / "hazards.json")},
+        strata=None,
+        campaign=["traffic=none"],
+    )
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    done = drive(study, whole)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "out of budget" in done.stdout
+    # killed after its first result, it goes on and writes the same
+    runner = subprocess.Popen(
+        command(study, parts),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + PATIENCE
+        while not list(parts.glob("episodes/*/*/*/*/try1/result.json")):
+            assert runner.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    finally:
+        os.kill(runner.pid, signal.SIGKILL)
+        runner.wait()
+    again = drive(study, parts)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert (parts / DECIDE_FILE).read_bytes() == (whole / DECIDE_FILE).read_bytes()
+    results = [path for path in files(whole) if path.name == "boxes.parquet"]
+    assert len(results) == 8
+    for path in results:
+        assert (whole / path).read_bytes() == (parts / path).read_bytes()
+    # what was sampled, and what other commands say of it
+    sampled = [json.loads(line) for line in (whole / DECIDE_FILE).read_text().splitlines()]
+    assert sum("route" in line for line in sampled) == 4
+    monkeypatch.chdir(tmp_path)
+    arms = "ideal_single/none", "ideal_late/none"
+    for words, said in (
+        (["compare", str(whole), *arms, "--out", "c"], "were chosen by crucible decide"),
+        (["tables", str(whole), "--out", "t"], ""),
+        (["status", str(whole)], ""),
+        (["pack", str(whole), "--out", "p.parquet"], ""),
+        (["unpack", "p.parquet", "--out", "u"], ""),
+    ):
+        assert dispatch_subcommand(words) == 0, words
+        assert said in capsys.readouterr().out
+    assert (tmp_path / "t" / "sampling.csv").is_file()
+    (unpacked,) = (tmp_path / "u").rglob(DECIDE_FILE)
+    assert unpacked.read_bytes() == (whole / DECIDE_FILE).read_bytes()
