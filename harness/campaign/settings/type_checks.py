@@ -7,7 +7,6 @@ from types import NoneType, UnionType
 from typing import (
     Any,
     Literal,
-    NotRequired,
     Union,
     get_args,
     get_origin,
@@ -37,13 +36,10 @@ def find_type_mistakes(value: Any, hint: Any, place: str) -> Iterator[str]:
         place: where it is; empty at the top.
     """
     if is_typeddict(hint) and isinstance(value, dict):
-        known, declared = get_type_hints(hint), get_type_hints(hint, include_extras=True)
+        known = get_type_hints(hint)
         # a record: a key that may be null may be missing
         for name, inner in known.items():
             whole = f"{place}.{name}" if place else name
-            optional = get_origin(declared[name]) is NotRequired
-            if name not in value and optional:
-                continue
             if name not in value and not is_type_match(None, inner):
                 yield f"{whole} is missing; {describe_type(inner)} is needed"
             else:
