@@ -30,6 +30,20 @@ def imports(path: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
+AFTER_PYTHON_3_10 = {
+    *(f"typing.{name}" for name in ("Self", "NotRequired", "Required", "Never", "LiteralString")),
+    *(f"typing.{name}" for name in ("assert_never", "assert_type", "reveal_type", "override")),
+    *(f"typing.{name}" for name in ("Unpack", "TypeVarTuple", "dataclass_transform")),
+    *("tomllib", "enum.StrEnum", "datetime.UTC", "contextlib.chdir", "itertools.batched"),
+}
+
+
+@pytest.mark.parametrize("house", HOUSES)
+def test_nothing_is_imported_that_python_3_10_lacks(house: str) -> None:
+    for path in sorted((ROOT / house).rglob("*.py")):
+        assert not AFTER_PYTHON_3_10 & set(imports(path)), path
+
+
 def test_analysis_needs_neither_simulator_nor_network() -> None:
     code = (
         "import sys, pkgutil, importlib, analysis;"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from harness.types.geometry import compute_relative_pose, transform_points
 from harness.types.systems import FusionStage
 from harness.types.vocabulary import Features, Pose, Singles
 
+BuiltModule = TypeVar("BuiltModule", bound="FusionModule")
 Maps: TypeAlias = tuple[Tensor, ...]
 """Feature maps of an agent, (1, channels, rows, columns): one, or one for each backbone level."""
 Sweep: TypeAlias = tuple[Singles, Pose]
@@ -109,7 +110,7 @@ class FusionModule(nn.Module):
             path: that file, for messages.
         """
 
-    def build_with_features(self, features: FeatureSpec) -> Self:
+    def build_with_features(self: BuiltModule, features: FeatureSpec) -> BuiltModule:
         """Return this module with its layers, for these feature maps."""
         self.features = features
         self.build(features)
