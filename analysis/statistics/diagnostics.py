@@ -53,7 +53,10 @@ def detect_separation(y: Floats, design: Floats) -> OutcomeSeparation:
         bounds=[*bounds, (0.0, 1.0)],
         method="highs",
     )
-    return OutcomeSeparation("complete" if -margin.fun > TOLERANCE else "quasi", infinite)
+    if -margin.fun > TOLERANCE:
+        # directions near that one separate too, so that no estimate has a limit
+        return OutcomeSeparation("complete", np.ones(design.shape[1], np.bool_))
+    return OutcomeSeparation("quasi", infinite)
 
 
 def compute_variance_inflation(predictors: Floats) -> Floats:

@@ -97,7 +97,7 @@ def test_commands_print_it_and_write_it(
     assert "late/ahead/latency/no ghosts minus late/ahead/latency/none: 7 pairs on 7 routes" in said
     assert main(["report", str(folder), "--results-only", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
-    assert "Does intervention change driving?" in page
+    assert "Does the intervention change driving?" in page
     assert "late / ahead / latency / no ghosts" in page
 
 

