@@ -73,6 +73,7 @@ STREAMS = [
     "interference/feature_corruption/*",
     "interference/fog/*",
     "interference/ghosts/*",
+    "interference/gnss/*",
     "interference/latency/*",
     "interference/loss/*",
     "interference/paper_code_latency/*",

@@ -124,7 +124,7 @@ class Channel:
         Returns:
             The sweep (points left, 4) in the LiDAR's frame, with the surfaces of these points.
         """
-        self._note_first_frame(observation.frame)
+        self._note_first_capture(observation.frame, observation.time)
         raw = Sweep(observation.points_in_lidar, surfaces, sensitivity)
         sensed = self.sensing.sense_sweep(raw, observation)
         self.audit.tally.effects.sensed = self.sensing.changed
@@ -139,7 +139,7 @@ class Channel:
         Returns:
             The same with the believed pose; points stay in the LiDAR's frame.
         """
-        self._note_first_frame(observation.frame)
+        self._note_first_capture(observation.frame, observation.time)
         # the sum of all errors is believed, and the audit expects it
         concerning = self._select_concerning(observation.kind)
         shifts = [Shift(*disturbance.shift(observation)) for disturbance in concerning]
@@ -158,7 +158,7 @@ class Channel:
         Args:
             message: as captured, with the pose that its sender believes.
         """
-        self._note_first_frame(message.capture_frame)
+        self._note_first_capture(message.capture_frame, message.capture_time)
         concerning = self._select_concerning(message.kind)
         nothing = [NO_SHIFT] * len(concerning)
         # errors of its pose were sampled when the pose was captured
@@ -254,12 +254,12 @@ class Channel:
             self.audit.note_withdrawn(sender, frame)
             by.acted += 1
 
-    def _note_first_frame(self, frame: int) -> None:
+    def _note_first_capture(self, frame: int, time: float) -> None:
         if not self._started:
             self._started = True
             self.sensing.note_first_frame(frame)
             for disturbance in self.disturbances:
-                disturbance.first_frame = frame
+                disturbance.first_frame, disturbance.first_time = frame, time
             if self.link is not None:
                 self.link.first_frame = frame
 

@@ -68,6 +68,7 @@ class Disturbance:
         self.could = 0  # of those, how often it could have changed what is inside
         self.idle_chance = 0.0  # probability of having changed nothing so far
         self.first_frame = 0  # of the episode
+        self.first_time = 0.0  # of the episode's first capture, s of simulated time
         self._seed = 0
 
     @property

@@ -71,6 +71,7 @@ SAFE = {
     "harness.channel.interference.feature_corruption.Scattered",
     "harness.channel.interference.feature_corruption.WholeChannels",
     "harness.channel.interference.ghosts.Ghosts",
+    "harness.channel.interference.gnss.GnssError",
     "harness.channel.interference.latency.Fixed",
     "harness.channel.interference.latency.Normal",
     "harness.channel.interference.latency.Uniform",

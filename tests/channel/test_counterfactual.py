@@ -10,6 +10,7 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.effects import NO_SHIFT, Shift
 from harness.channel.interference.bandwidth import Bandwidth
 from harness.channel.interference.counterfactual import Counterfactual, Ticks
+from harness.channel.interference.gnss import GnssError
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.latency import Uniform as UniformLatency
 from harness.channel.interference.loss import BurstLoss, Loss
@@ -25,6 +26,7 @@ DISTURBANCES: dict[str, Make] = {
     "fixed": lambda: Fixed(0.4),
     "constant": lambda: Constant(0.5, -0.5, 1.0),
     "walk": lambda: Walk(0.3, 0.3),
+    "gnss": lambda: GnssError(0.5, 0.3),
     "bursts": lambda: BurstLoss(0.3, 0.4),
     "loss": lambda: Loss(0.5),
     "bandwidth": lambda: Bandwidth(some_boxes().size_bytes / 0.5),

@@ -16,6 +16,7 @@ from harness.channel.effects import list_payload_arrays
 from harness.channel.interference.bandwidth import Bandwidth
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
 from harness.channel.interference.ghosts import Ghosts
+from harness.channel.interference.gnss import GnssError
 from harness.channel.interference.latency import Normal as NormalLatency
 from harness.channel.interference.latency import Uniform as UniformLatency
 from harness.channel.interference.loss import BurstLoss, Loss
@@ -34,6 +35,7 @@ ON_BOXES: dict[str, Make] = {
     "pose error of an episode": lambda: UniformPoseError(0.0, 0.6, yaw_low=0.0, yaw_high=0.6),
     "pose error of a frame": lambda: NormalPoseError(0.3, 0.3, per="frame"),
     "walk": lambda: Walk(0.1, 0.1),
+    "gnss": lambda: GnssError(0.5, 0.3),
     "loss": lambda: Loss(0.4),
     "bursts": lambda: BurstLoss(0.3, 0.4),
     "ghosts": Ghosts,
@@ -124,7 +126,7 @@ def test_whatever_is_switched_on_with_it_a_disturbance_samples_the_same(
     for by_itself, among_others in zip(
         alone.channel.audit.close_audit(), mixed.channel.audit.close_audit(), strict=True
     ):
-        if one.startswith("pose error") or one == "walk":
+        if one.startswith("pose error") or one in ("walk", "gnss"):
             assert by_itself.asked_shift == among_others.asked_shift
         elif one in ("loss", "bursts"):
             assert by_itself.fate != "lost" or among_others.fate == "lost"

@@ -15,6 +15,7 @@ from harness.channel.effects import LEAST_METRES, LEAST_RADIANS
 from harness.channel.interference.bandwidth import Bandwidth
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
 from harness.channel.interference.ghosts import Ghosts
+from harness.channel.interference.gnss import GnssError
 from harness.channel.interference.latency import Fixed, Normal, Uniform
 from harness.channel.interference.loss import BurstLoss, Loss
 from harness.channel.interference.paper_code_latency import PaperCodeLatency
@@ -47,6 +48,7 @@ SIZE_ZERO: dict[str, Callable[[], Disturbance]] = {
     "uniform pose error": lambda: UniformPoseError(0.0, 0.0, yaw_low=0.0, yaw_high=0.0),
     "normal pose error": lambda: NormalPoseError(0.0, 0.0),
     "walk": lambda: Walk(0.0, 0.0),
+    "gnss": lambda: GnssError(0.0, 0.0),
     "loss": lambda: Loss(0.0),
     "bursts": lambda: BurstLoss(0.0, 0.5),
     "removed": lambda: Removed(0.0),

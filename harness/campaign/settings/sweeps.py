@@ -56,6 +56,12 @@ SHARE = 1.0
 SIZES: Mapping[str, DisturbanceSize] = {
     "latency": DisturbanceSize(target="latency.Fixed", parameter="seconds"),
     "pose_error": DisturbanceSize(target="pose_error.Fixed", parameter="metres", most=100.0),
+    "gnss": DisturbanceSize(
+        target="gnss.GnssError",
+        parameter="deviation",
+        most=100.0,
+        further={"yaw_deviation": 0.0},
+    ),
     "loss": DisturbanceSize(target="loss.Loss", parameter="probability", most=SHARE),
     "burst_loss": DisturbanceSize(
         target="loss.BurstLoss",

@@ -48,6 +48,15 @@ class Counterfactual(Disturbance):
         self.of.first_frame = frame
 
     @property
+    def first_time(self) -> float:
+        """The simulated time of the first capture, for the disturbance too."""
+        return self.of.first_time
+
+    @first_time.setter
+    def first_time(self, time: float) -> None:
+        self.of.first_time = time
+
+    @property
     def sort(self) -> str:
         """What the disturbance is called."""
         return self.of.sort
