@@ -76,6 +76,7 @@ STREAMS = [
     "interference/gnss/*",
     "interference/latency/*",
     "interference/loss/*",
+    "interference/own_latency/*",
     "interference/paper_code_latency/*",
     "interference/pose_error/*",
     "interference/rain/*",

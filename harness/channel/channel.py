@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from harness.channel.answers import AnswerQueue
 from harness.channel.delivery_audit import DeliveryAudit
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance, Sweep
@@ -24,7 +25,15 @@ from harness.channel.sensing import LidarSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.common.errors import UserError
 from harness.common.sensitivity import LidarSensitivity
-from harness.types.vocabulary import Boxes, Message, Observation, Payload, Points, Surfaces
+from harness.types.vocabulary import (
+    Boxes,
+    Message,
+    Observation,
+    Payload,
+    Perceived,
+    Points,
+    Surfaces,
+)
 
 
 class NamedPart(Protocol):
@@ -60,6 +69,7 @@ class Channel:
         )
         number_equal_names(self.disturbances)
         self.sensing = LidarSensing(self.disturbances)
+        self.answers = AnswerQueue(self.disturbances)
         if not maximum_age >= 0:
             raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
@@ -86,6 +96,7 @@ class Channel:
             disturbance.reset(seed, route)
         self.audit.reset_audit()
         self.sensing.reset_sensing(seed)
+        self.answers.reset_queue()
         if self.link is not None:
             self.link.reset(seed)
         self._underway, self._shifts = {}, {}
@@ -107,6 +118,25 @@ class Channel:
     def of_sweeps(self) -> bool:
         """Whether a disturbance changes sweeps."""
         return bool(self.sensing.disturbances)
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether a disturbance delays what the ego makes of a moment."""
+        return bool(self.answers.disturbances)
+
+    def hold_answer(self, perceived: Perceived, observation: Observation) -> Perceived:
+        """Take what the ego makes of this moment; return what its driver has by now.
+
+        Args:
+            perceived: boxes in the ego's LiDAR frame.
+            observation: of the ego, with the pose that it believes.
+
+        Returns:
+            Boxes in the ego's LiDAR frame of this moment.
+        """
+        given = self.answers.hold_answer(perceived, observation)
+        self.audit.tally.effects.held = self.answers.held
+        return given
 
     def sense_sweep(
         self,
@@ -268,7 +298,9 @@ class Channel:
         return [
             disturbance
             for disturbance in self.disturbances
-            if kind in disturbance.kinds and not disturbance.of_sweeps
+            if kind in disturbance.kinds
+            and not disturbance.of_sweeps
+            and not disturbance.of_answers
         ]
 
 

@@ -239,6 +239,8 @@ class DeliveryAudit:
         effects = asdict(self.tally.effects)
         if not any(disturbance.of_sweeps for disturbance in self.disturbances):
             del effects["sensed"]
+        if not any(disturbance.of_answers for disturbance in self.disturbances):
+            del effects["held"]
         return {
             "sent": len(self.records),
             "used": sum(record.uses > 0 for record in self.records.values()),

@@ -53,6 +53,7 @@ class Disturbance:
     certain = False  # leaves nothing to chance
     beyond_window = False  # is meant to change what lies outside the system's window
     of_sweeps = False  # changes what LiDARs sense, the ego's too, and no message
+    of_answers = False  # delays what the ego makes of a moment, and no message
     needs_surfaces = False  # must know what the points of a sweep lie on
     detects = False  # makes the LiDAR's sensitivity part of what it does to a sweep: weather
 
@@ -137,6 +138,14 @@ class Disturbance:
         """
         return 0.0
 
+    def answer_delay(self, observation: Observation) -> float:
+        """Return seconds that this adds between the ego's sweep and its driver.
+
+        Args:
+            observation: of the ego, as it is captured.
+        """
+        return 0.0
+
     def loses(self, message: Message) -> bool:
         """Return whether the message never arrives.
 
@@ -166,7 +175,7 @@ class Disturbance:
 
     @property
     def constant_delay(self) -> float | None:
-        """Seconds that this adds to every message, if it does nothing else at all."""
+        """Seconds that this adds to every message or answer, if it does nothing else at all."""
         return None
 
     @property
@@ -197,8 +206,8 @@ class Disturbance:
             return "changed nothing within the system's window, and could not"
         if self.beyond or self.idle_chance >= ALL_BUT_IMPOSSIBLE:
             return None
-        if self.of_sweeps:
-            return f"changed nothing in {self.reached} sweeps"
+        if self.of_sweeps or self.of_answers:
+            return f"changed nothing in {self.reached} {'sweeps' if self.of_sweeps else 'answers'}"
         return f"changed nothing in {self.reached} messages that reached the system"
 
     def random(self, *names: str) -> np.random.Generator:

@@ -64,11 +64,13 @@ class MessageEffects:
     changed: int = 0  # other content within the system's window
     missing: int = 0  # partners in range of which the system was given nothing
     sensed: int = 0  # sweeps, the ego's too, that are not as in dry air
+    held: int = 0  # planning steps at which the driver had no answer of that step
 
     @property
     def none(self) -> bool:
         """Whether everything reached the system as if there were no disturbance."""
-        return not (self.late or self.displaced or self.changed or self.missing or self.sensed)
+        counts = (self.late, self.displaced, self.changed, self.missing, self.sensed, self.held)
+        return not any(counts)
 
 
 def is_displacement(shift: Shift) -> bool:

@@ -25,6 +25,7 @@ from harness.types.vocabulary import (
     Message,
     Observation,
     Payload,
+    Perceived,
     Points,
     Pose,
 )
@@ -176,8 +177,13 @@ class DisturbanceExamination:
 
     def _check_independence(self) -> Iterator[Finding]:
         name, _ = SENDERS[0]
-        alone = run_channel_episode(self._make(), self._payload, senders=SENDERS[:1]).given
-        among = tuple(one for one in self._run_episode().given if one[0] == name)
+        episodes = (
+            run_channel_episode(self._make(), self._payload, senders=SENDERS[:1]),
+            self._run_episode(),
+        )
+        alone, among = (
+            tuple(one for one in episode.given if one[0] == name) for episode in episodes
+        )
         if alone != among:
             why = f"messages of {name} change with another sender: sample by the sender's name"
             yield Finding("independent", "failed", why)
@@ -249,6 +255,10 @@ def run_channel_episode(
         present = [sender for sender, _ in senders]
         arrived = channel.deliver_messages(PERIOD * step, present)
         given += [(message.sender, step, serialize_payload(message.payload)) for message in arrived]
+        # what the ego's driver is given of what it perceives
+        boxes = make_test_boxes(step)
+        answer = channel.hold_answer(Perceived(boxes, boxes), make_observation(*EGO, step))
+        given.append(("driver", step, serialize_payload(answer.cooperative)))
     seconds = time.perf_counter() - since
     # the audit compares what arrived with what was asked
     try:

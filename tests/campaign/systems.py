@@ -6,11 +6,23 @@ import gc
 import os
 import subprocess
 import time
+from typing import Literal
 
 import numpy as np
 
 from agents.driving.driver import Driver
-from harness.types.vocabulary import Boxes, EgoObservation, Message, Observation, Route, Step
+from harness.types.systems import PrivilegedPerceivingSystem
+from harness.types.vocabulary import (
+    Boxes,
+    Control,
+    EgoObservation,
+    GroundTruth,
+    Message,
+    Observation,
+    Perceived,
+    Route,
+    Step,
+)
 from harness.world.attempt_context import AttemptContext
 
 STAYING = ["sleep", "86399"]
@@ -40,6 +52,31 @@ class Deaf:
         assert isinstance(messages, tuple)
         assert all(isinstance(message, Message) for message in messages)
         return Step(self._driver.step(observation, Boxes.none()), Boxes.none(), Boxes.none())
+
+
+class Onlooker(PrivilegedPerceivingSystem):
+    """Detects all that is true, and drives as if there were nothing."""
+
+    privileged: Literal[True] = True
+    reads_points = False
+    reads_messages = False
+
+    def __init__(self) -> None:
+        self._driver = Driver(None)
+
+    def reset(self, seed: int, route: Route) -> None:
+        self._driver.reset(route)
+
+    def share(self, observation: Observation, truth: GroundTruth) -> Boxes:
+        return Boxes.none()
+
+    def perceive(
+        self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
+    ) -> Perceived:
+        return Perceived(truth.boxes_in_lidar, truth.boxes_in_lidar)
+
+    def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
+        return self._driver.step(observation, Boxes.none())
 
 
 class Quitter(Deaf):

@@ -145,7 +145,7 @@ def test_delays_that_are_sampled_or_not_alone_are_never_equal() -> None:
     assert (
         compute_late_steps([late, Fixed(0.2)], PERIOD)
         == compute_late_steps([Fixed(0.6)], PERIOD)
-        == (3, 3)
+        == (3, 3, 0)
     )
     for others in ([Uniform(0.3, 0.3)], [late, Loss(0.5)], [late, FixedPoseError(0.5)], []):
         assert compute_late_steps(others, PERIOD) is None

@@ -68,6 +68,7 @@ SAFE = {
     "harness.channel.channel.Channel",
     "harness.channel.interference.bandwidth.Bandwidth",
     "harness.channel.interference.counterfactual.Counterfactual",
+    "harness.channel.interference.ego_latency.EgoLatency",
     "harness.channel.interference.feature_corruption.Scattered",
     "harness.channel.interference.feature_corruption.WholeChannels",
     "harness.channel.interference.ghosts.Ghosts",

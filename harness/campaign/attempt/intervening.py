@@ -19,10 +19,6 @@ from harness.types.record_names import DIFFERENCES
 from harness.types.systems import (
     PerceivingSystem,
     PrivilegedPerceivingSystem,
-    PrivilegedSystem,
-    System,
-    drive_by_perception,
-    is_perceiving_system,
     is_privileged,
 )
 from harness.types.vocabulary import (
@@ -32,14 +28,13 @@ from harness.types.vocabulary import (
     GroundTruth,
     Message,
     Perceived,
-    Step,
 )
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
 
 
 class InterveningSystem:
-    """Lets a system perceive, changes its boxes, and lets it drive by them."""
+    """Changes the boxes that a system perceived, before it drives by them."""
 
     def __init__(self, name: str, intervention: Intervention, settings: EvaluationSettings) -> None:
         self._name, self._intervention, self._settings = name, intervention, settings
@@ -47,21 +42,18 @@ class InterveningSystem:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._columns: dict[str, list[Any]] = {column: [] for column in BOX_CHANGES.names}
 
-    def run_changed_step(
+    def change_boxes(
         self,
-        system: System | PrivilegedSystem,
+        perceived: Perceived,
+        *,
+        system: PerceivingSystem | PrivilegedPerceivingSystem,
         sensed: SensedStep,
         shared: SharedStep,
-        *,
         first_frame: int,
         first_id: int,
-    ) -> Step:
-        """Return a planning step by the changed boxes."""
-        if not is_perceiving_system(system):
-            raise TypeError(f"{type(system).__name__} has no perceive and drive")
-        # perceive
+    ) -> Perceived:
+        """Return the boxes to drive by; what the ego saw alone stays as it was."""
         truth, observation = sensed.truth, shared.observation
-        perceived = perceive_step(system, observation, shared.messages, truth)
         # perceive by messages on time: captured now, nothing disturbed, poses as they are
         on_time: Boxes | None = None
         if self._intervention.needs_on_time:
@@ -86,10 +78,7 @@ class InterveningSystem:
         for change in result.changes:
             actor = int(actors[change.actor]) if change.actor >= 0 else 0
             self._add_change(observation.frame - first_frame, change, actor)
-        # drive by the changed boxes; what the ego saw alone stays as it was
-        return drive_by_perception(
-            system, observation, Perceived(result.cooperative, perceived.ego_alone)
-        )
+        return Perceived(result.cooperative, perceived.ego_alone)
 
     def _add_change(self, frame: int, change: BoxChange, actor: int) -> None:
         self._counts[change.kind, change.pattern] += 1

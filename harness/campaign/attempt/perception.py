@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.campaign.attempt.intervening import InterveningSystem
+from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.live import LiveView, make_live_step
 from harness.campaign.attempt.metrics import AttemptMetrics, make_step_data
 from harness.campaign.attempt.planning_step import (
@@ -25,7 +25,13 @@ from harness.channel.channel import Channel
 from harness.channel.links.sight import AirSurroundings
 from harness.common.errors import AttemptError
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
-from harness.types.systems import PrivilegedSystem, System, is_privileged
+from harness.types.systems import (
+    PrivilegedSystem,
+    System,
+    drive_by_perception,
+    is_perceiving_system,
+    is_privileged,
+)
 from harness.types.vocabulary import (
     Control,
     EgoObservation,
@@ -227,19 +233,34 @@ class PerceptionLoop:
         )
 
     def _decide(self, sensed: SensedStep, shared: SharedStep, first_frame: int) -> Step:
-        """Return the system's answer, with the intervention of the arm, if it has one."""
+        """Return the system's answer, held back and with an intervention, if the arm has them."""
         with _SystemBlame():
-            if self._intervening is not None:
-                return self._intervening.run_changed_step(
-                    self._system,
-                    sensed,
-                    shared,
-                    first_frame=first_frame,
-                    first_id=self._ego_id,
-                )
+            if self._intervening is not None or self._channel.of_answers:
+                return self._decide_in_two_parts(sensed, shared, first_frame)
             if is_privileged(self._system):
                 return self._system.step(shared.observation, shared.messages, sensed.truth)
             return self._system.step(shared.observation, shared.messages)
+
+    def _decide_in_two_parts(
+        self, sensed: SensedStep, shared: SharedStep, first_frame: int
+    ) -> Step:
+        """Perceive; hold the answer back; change it; drive by it."""
+        system, observation = self._system, shared.observation
+        if not is_perceiving_system(system):
+            raise TypeError(f"{type(system).__name__} has no perceive and drive")
+        perceived = perceive_step(system, observation, shared.messages, sensed.truth)
+        if self._channel.of_answers:
+            perceived = self._channel.hold_answer(perceived, observation)
+        if self._intervening is not None:
+            perceived = self._intervening.change_boxes(
+                perceived,
+                system=system,
+                sensed=sensed,
+                shared=shared,
+                first_frame=first_frame,
+                first_id=self._ego_id,
+            )
+        return drive_by_perception(system, observation, perceived)
 
     def _record(self, step: DecidedStep, recorder: AttemptRecorder) -> None:
         """Add a step to the records, the precision and the metrics of the attempt."""

@@ -21,7 +21,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.disturbance import Disturbance
 from harness.common.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm
-from harness.types.systems import has_image_reader
+from harness.types.systems import has_image_reader, is_perceiving_system
 from harness.types.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
 from harness.world.partners import Cooperation
 from harness.world.rig import Rig
@@ -73,7 +73,13 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
         for change in build_condition_changes(settings, arm.condition):
             if change.partners is not None and not change.partners & present:
                 reasons[arm] = f"{change.name} has no partner to double in {arm.cooperation}"
+        in_one = not is_perceiving_system(named)
         for disturbance in build_condition_disturbances(settings, arm.condition):
+            if disturbance.of_answers and in_one:
+                reasons[arm] = (
+                    f"{disturbance.name} delays what perceive gives to drive, and the system does"
+                    " both in one"
+                )
             refuse_absent(disturbance, all_kinds, arm.condition)
             refuse_without_sensitivity(settings, disturbance, arm.condition)
             if disturbance.of_sweeps and silent and not (disturbance.detects and sees):

@@ -264,7 +264,7 @@ def list_system_conditions(
 ) -> list[tuple[str, str]]:
     """Return a system's cooperations and conditions: all.
 
-    If it reads no messages: those that change the scene or sweeps, without cooperation.
+    If it reads no messages: those that change the scene, sweeps or answers, without cooperation.
     """
     place = f"system.{system}"
     named = settings["system"][system]
@@ -283,7 +283,7 @@ def list_system_conditions(
 
 
 def is_without_messages(settings: CampaignSettings, condition: str) -> bool:
-    """Return whether a condition changes the scene or sweeps, and no message.
+    """Return whether a condition changes the scene, sweeps or answers, and no message.
 
     Args:
         settings: of the campaign.
@@ -291,7 +291,8 @@ def is_without_messages(settings: CampaignSettings, condition: str) -> bool:
     """
     parts = [one for _, one in build_condition_parts(settings, condition)]
     return bool(parts) and all(
-        one.of_sweeps if isinstance(one, Disturbance) else one.partners is None for one in parts
+        one.of_sweeps or one.of_answers if isinstance(one, Disturbance) else one.partners is None
+        for one in parts
     )
 
 

@@ -26,6 +26,7 @@ from harness.common.errors import UserError
 from harness.records.arms import NONE
 from harness.types.vocabulary import Kind
 
+AGENTS: tuple[Kind, ...] = (*PARTNERS, "ego")
 LONG = 10.0
 """Seconds beyond which a duration is taken for one in milliseconds."""
 
@@ -77,14 +78,14 @@ def find_same_deliveries(
 
 
 def compute_late_steps(made: Sequence[Disturbance], period: float) -> tuple[int, ...] | None:
-    """Return how many planning steps late messages are, by kind of partner, if that is all.
+    """Return how many planning steps late messages are, by kind of partner, and the ego's answers.
 
-    Nothing for disturbances that do anything else, and for those that are refused.
+    Nothing for disturbances that do more than that, and for those that are refused.
     """
     delays = [disturbance.constant_delay for disturbance in made]
     if not made or None in delays or any(disturbance.too_small() for disturbance in made):
         return None
-    late = tuple(count_delay_steps(compute_largest_delay(made, kind), period) for kind in PARTNERS)
+    late = tuple(count_delay_steps(compute_largest_delay(made, kind), period) for kind in AGENTS)
     return late if any(late) else None
 
 

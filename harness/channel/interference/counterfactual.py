@@ -31,6 +31,7 @@ class Counterfactual(Disturbance):
         self.certain = of.certain and windows is None
         self.beyond_window = of.beyond_window
         self.of_sweeps, self.needs_surfaces = of.of_sweeps, of.needs_surfaces
+        self.of_answers = of.of_answers
         self.detects = of.detects
         self.windows = None if windows is None else tuple((first, end) for first, end in windows)
         self.sample = sample
@@ -107,6 +108,11 @@ class Counterfactual(Disturbance):
         """Be late, if it is time."""
         delay = self.of.delay(message)
         return delay if self._is_active(message.capture_frame) else 0.0
+
+    def answer_delay(self, observation: Observation) -> float:
+        """Delay the answer, if it is time."""
+        delay = self.of.answer_delay(observation)
+        return delay if self._is_active(observation.frame) else 0.0
 
     def loses(self, message: Message) -> bool:
         """Lose the message, if it is time."""
