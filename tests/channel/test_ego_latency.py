@@ -10,8 +10,8 @@ import pytest
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.counterfactual import Counterfactual
-from harness.channel.interference.latency import Fixed
 from harness.channel.interference.ego_latency import EgoLatency
+from harness.channel.interference.latency import Fixed
 from harness.common.errors import UserError
 from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import Boxes, Floats, Perceived
