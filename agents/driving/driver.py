@@ -6,6 +6,8 @@ knows of other road users comes from the boxes of successive steps.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from agents.driving.control import PedalControl, compute_steering
@@ -35,6 +37,11 @@ class Driver(RouteDriver):
         settings: DrivingSettings | None = None,  # speeds, gaps and braking; null: the defaults
     ) -> None:
         self._settings = settings or DrivingSettings()
+
+    def scale_speed(self, factor: float) -> None:
+        """Cruise at this share of the speed so far, from the next reset on."""
+        speed = factor * self._settings.cruise_speed
+        self._settings = replace(self._settings, cruise_speed=speed)
 
     def reset(self, route: Route) -> None:
         """Start a route.

@@ -22,6 +22,8 @@ from tests.agents.little_world import LittleWorld, moves, right_turn, stands, st
 from tests.campaign.tiny import composed
 
 NAMES = ("cautious", "bold", "idm")
+LIMIT = 13.9
+"""m/s that the road of the little world allows."""
 CRUISE = {"cautious": 6.4, "bold": 11.2, "idm": 8.0}
 
 
@@ -37,6 +39,24 @@ def test_drivers_drive_a_clean_route_at_their_speed(name: str) -> None:
     world = LittleWorld(straight(200.0), driver=driver_of(name)).drive(20.0)
     assert world.ego.speed == pytest.approx(CRUISE[name], abs=0.1)
     assert abs(world.ego.y) < 0.05
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.5])
+@pytest.mark.parametrize("name", ["default", *NAMES])
+def test_a_sweep_of_speed_changes_the_cruise_speed_alone(name: str, factor: float) -> None:
+    drivers = composed(f"driver={name}", f"sweep.speed=[{factor}]")["driver"]
+    label = f"speed_{factor:g}" if name == "default" else f"{name}_speed_{factor:g}"
+    assert list(drivers) == [label]
+    driver: RouteDriver = build_part(drivers[label], f"driver.{label}")
+    world = LittleWorld(straight(400.0), driver=driver).drive(25.0)
+    speed = min(factor * CRUISE.get(name, 8.0), LIMIT)
+    assert world.ego.speed == pytest.approx(speed, abs=0.15)
+    # a plan for others: ten places, a step of 0.2 s apart
+    assert np.diff(driver.planned_xy[:, 0]) == pytest.approx(0.2 * speed, abs=0.1)
+    # it still stops for what stands
+    blocked = LittleWorld(straight(), [stands(VEHICLE, 70.0, 0.0)], driver=driver).drive(25.0)
+    assert not blocked.touched
+    assert blocked.ego.speed == 0.0
 
 
 @pytest.mark.parametrize("name", NAMES)

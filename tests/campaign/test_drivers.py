@@ -44,6 +44,43 @@ def test_only_named_drivers_are_driven_and_the_default_has_no_name(routes: Path)
     assert both == [name for arm in plain for name in (arm, f"{arm}/driver=idm")]
 
 
+def test_a_sweep_of_speed_makes_drivers_and_no_conditions(routes: Path) -> None:
+    chosen = ("system=ideal_late", "interference=latency", "driver=[default,idm]")
+    arm = "ideal_late/ahead/latency"
+    assert arms_of(routes, *chosen, "sweep.speed=[0.5,1,1.5]") == [
+        f"{arm}/driver=speed_0.5",
+        arm,
+        f"{arm}/driver=speed_1.5",
+        f"{arm}/driver=idm_speed_0.5",
+        f"{arm}/driver=idm",
+        f"{arm}/driver=idm_speed_1.5",
+    ]
+    # with a size of latency, every pair of the two
+    both = arms_of(
+        routes, *chosen[:1], "interference=none", "sweep.latency=[0.4]", "sweep.speed=[2]"
+    )
+    assert both == [
+        "ideal_late/ahead/none/driver=speed_2",
+        "ideal_late/ahead/latency=0.4/driver=speed_2",
+    ]
+    assert composed("sweep.speed=[1]") == composed("sweep.speed=null") == composed()
+
+
+@pytest.mark.parametrize(
+    ("speeds", "words"),
+    [
+        ("fast", r"sweep\.speed = fast: a list of factors is needed"),
+        ("[]", r"sweep\.speed = \[\]: a list of factors is needed"),
+        ("[0]", r"sweep\.speed = \[0\]: 0 must be from 0\.1 to 5"),
+        ("[a]", r"'a' is not a number"),
+        ("[1.5,1.50]", r"names a factor twice"),
+    ],
+)
+def test_speeds_that_mean_nothing_are_one_line(speeds: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        composed(f"sweep.speed={speeds}")
+
+
 def test_an_arm_lacks_its_default_driver_as_it_lacks_an_intervention() -> None:
     plain = Arm.from_factors(system="late")
     assert plain == plain.replace_factors(driver="default") == plain.replace_factors(driver="none")

@@ -18,7 +18,7 @@ from harness.campaign.planning.sizes import compute_late_steps, select_driven_co
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.printing import tables, terminal
 from harness.campaign.settings.config import build_part
-from harness.campaign.settings.sweeps import SIZES, with_sweeps
+from harness.campaign.settings.sweeps import SIZES, SWEPT, with_sweeps
 from harness.channel.disturbance import PARTNERS
 from harness.channel.interference.latency import Fixed, Uniform
 from harness.channel.interference.loss import Loss
@@ -161,7 +161,7 @@ def test_of_equal_conditions_the_longest_delay_is_driven() -> None:
 
 def test_every_disturbance_can_be_swept_and_has_its_place_in_the_settings() -> None:
     described = yaml.safe_load((ROOT / "conf" / "config.yaml").read_text())
-    assert list(described["sweep"]) == list(SIZES)
+    assert list(described["sweep"]) == list(SWEPT)
     assert set(described["sweep"].values()) == {None}
 
 

@@ -57,6 +57,7 @@ SAFE = {
     "agents.perception.fusion.v2xvit.Transformer",
     "agents.perception.fusion.v2xvit.V2XViT",
     "agents.perception.systems.Early",
+    "agents.driving.scaled.ScaledDriver",
     "agents.perception.systems.Intermediate",
     "agents.perception.systems.Late",
     "agents.perception.systems.Single",

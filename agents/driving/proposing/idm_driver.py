@@ -7,6 +7,8 @@ pedals and steering with the default driver, and nothing of its planning.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from agents.driving.control import PedalControl, compute_steering
@@ -40,17 +42,16 @@ class IdmDriver(RouteDriver):
         settings: ProposalSettings | None = None,  # those of PDM-Closed; null: as published
     ) -> None:
         self._settings = settings = settings or ProposalSettings()
-        # speeds of the road, and when to stop for a light, are those of the default driver
-        self._rules = DrivingSettings(
-            cruise_speed=settings.cruise_speed,
-            sideways=settings.sideways,
-            comfort_braking=settings.braking,
-            yellow_braking=settings.braking,
-            car=settings.car,
-        )
+        self._rules = make_road_rules(settings)
         steps = round(settings.horizon / settings.step)
         self._times: Floats = np.linspace(0.0, steps * settings.step, steps + 1)
         self.planned_xy: Floats = np.zeros((0, 2))
+
+    def scale_speed(self, factor: float) -> None:
+        """Cruise at this share of the speed so far, from the next reset on."""
+        speed = factor * self._settings.cruise_speed
+        self._settings = replace(self._settings, cruise_speed=speed)
+        self._rules = make_road_rules(self._settings)
 
     def reset(self, route: Route) -> None:
         """Start a route.
@@ -163,3 +164,14 @@ def make_speed_plan(
         standing = np.full_like(stations, stations[0])
         return SpeedPlan(-settings.emergency_braking, later, True, standing)
     return SpeedPlan(float(speed[1] - speed[0]) / settings.step, float(speed[1]), stays, stations)
+
+
+def make_road_rules(settings: ProposalSettings) -> DrivingSettings:
+    """Return what decides speeds of the road and stops at lights, as the default driver's do."""
+    return DrivingSettings(
+        cruise_speed=settings.cruise_speed,
+        sideways=settings.sideways,
+        comfort_braking=settings.braking,
+        yellow_braking=settings.braking,
+        car=settings.car,
+    )

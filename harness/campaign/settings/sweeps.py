@@ -15,7 +15,7 @@ from harness.channel.interference.extinction import RAIN_RATES, SNOW_RATES, VISI
 from harness.channel.interference.reflectivity import WATER_DEPTHS
 from harness.common.errors import UserError
 from harness.common.suggestions import describe_unknown_name
-from harness.records.arms import NONE
+from harness.records.arms import DEFAULT_DRIVER, DRIVER, NONE
 
 SWEEP = "sweep"
 """The setting."""
@@ -102,14 +102,27 @@ SIZES: Mapping[str, DisturbanceSize] = {
     ),
 }
 """The disturbances that can be swept, by the names of their conditions."""
+SPEED = "speed"
+"""The sweep of the ego's cruise speed."""
+SWEPT = (*SIZES, SPEED)
+SCALED_DRIVER = "agents.driving.scaled.ScaledDriver"
+SPEED_BOUNDS = DisturbanceSize(target="", parameter="factor", least=0.1, most=5.0)
 
 
 def with_sweeps(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with a condition for each size, next to `none`, in the place of sweeps."""
+    """Return settings with a condition for each size, next to `none`, in the place of sweeps.
+
+    A sweep of speed makes drivers in place of conditions.
+    """
     if SWEEP not in settings:
         return settings
     rest = {name: value for name, value in settings.items() if name != SWEEP}
-    swept = build_sweep_conditions(settings[SWEEP] or {})
+    sweeps = settings[SWEEP] or {}
+    if isinstance(sweeps, dict):
+        speeds = sweeps.get(SPEED)
+        rest = rest if speeds is None else with_speeds(rest, speeds)
+        sweeps = {name: sizes for name, sizes in sweeps.items() if name != SPEED}
+    swept = build_sweep_conditions(sweeps)
     conditions = rest.get("interference")
     if not swept or not isinstance(conditions, dict):
         return rest
@@ -124,13 +137,13 @@ def build_sweep_conditions(sweeps: Any) -> dict[str, list[dict[str, Any]]]:
     """Return the conditions of all sweeps, by name."""
     if not isinstance(sweeps, dict):
         raise make_sweep_error(
-            f"is {sweeps}; write sweep.NAME=[SIZE, ...], with NAME of {', '.join(SIZES)}"
+            f"is {sweeps}; write sweep.NAME=[SIZE, ...], with NAME of {', '.join(SWEPT)}"
         )
     conditions = {}
     for name, sizes in sweeps.items():
         if name not in SIZES:
             raise UserError(
-                f"configuration: sweep: {describe_unknown_name('key', str(name), SIZES)}"
+                f"configuration: sweep: {describe_unknown_name('key', str(name), SWEPT)}"
             )
         if sizes is not None:
             conditions.update(build_size_conditions(name, sizes))
@@ -152,6 +165,46 @@ def build_size_conditions(name: str, sizes: Any) -> dict[str, list[dict[str, Any
             raise make_sweep_error(f"= {sizes}: names {size:g} twice", name)
         conditions[condition] = [SIZES[name].make_part(size)]
     return conditions
+
+
+def with_speeds(settings: dict[str, Any], speeds: Any) -> dict[str, Any]:
+    """Return settings with each driver at each speed; a factor of 1 is the driver itself.
+
+    Args:
+        settings: of the campaign, without sweeps.
+        speeds: factors on the cruise speed of each driver.
+    """
+    if not isinstance(speeds, list) or not speeds:
+        raise make_sweep_error(
+            f"= {speeds}: a list of factors is needed, as sweep.{SPEED}=[0.5,1,1.5]", SPEED
+        )
+    for factor in speeds:
+        for problem in list_size_problems(SPEED_BOUNDS, factor):
+            raise make_sweep_error(f"= {speeds}: {factor!r} {problem}", SPEED)
+    if len({f"{factor:.12g}" for factor in speeds}) < len(speeds):
+        raise make_sweep_error(f"= {speeds}: names a factor twice", SPEED)
+    drivers = settings.get(DRIVER) or {DEFAULT_DRIVER: None}
+    made = {
+        name_speed(name, factor): part if factor == 1 else scale_driver(part, factor)
+        for name, part in drivers.items()
+        for factor in speeds
+    }
+    if len(made) < len(drivers) * len(speeds):
+        raise make_sweep_error("makes a driver of a name that another has", SPEED)
+    return {**settings, DRIVER: made}
+
+
+def name_speed(driver: str, factor: float) -> str:
+    """Return the name of a driver at another speed, such as `speed_1.5` or `idm_speed_1.5`."""
+    if factor == 1:
+        return driver
+    return f"{'' if driver == DEFAULT_DRIVER else f'{driver}_'}{SPEED}_{factor:.12g}"
+
+
+def scale_driver(part: Any, factor: float) -> dict[str, Any]:
+    """Return the settings of a driver at another speed."""
+    scaled: dict[str, Any] = {"_target_": SCALED_DRIVER, "factor": float(factor)}
+    return scaled if part is None else {**scaled, "driver": part}
 
 
 def list_size_problems(of: DisturbanceSize, size: Any) -> Iterator[str]:

@@ -1,0 +1,55 @@
+"""A driver at another speed: `sweep.speed` makes one of each driver."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from agents.driving.driver import Driver
+from harness.common.errors import UserError
+from harness.types.drivers import RouteDriver
+from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Route
+
+
+@runtime_checkable
+class ScalableDriver(Protocol):
+    """A driver whose cruise speed can be another one."""
+
+    def scale_speed(self, factor: float) -> None:
+        """Cruise at this share of the speed so far, from the next reset on."""
+
+
+class ScaledDriver(RouteDriver):
+    """Drives as another driver does, with its cruise speed times a factor.
+
+    Gaps, accelerations and the limit in bends stay as they are.
+    """
+
+    safe_from_file = True
+
+    def __init__(
+        self,
+        factor: float,  # of the cruise speed, above 0
+        driver: RouteDriver | None = None,  # null: the shared driver with its default settings
+    ) -> None:
+        if not factor > 0:
+            raise UserError(f"driver: factor = {factor:g}: must be > 0")
+        self._driver: RouteDriver = driver or Driver()
+        if not isinstance(self._driver, ScalableDriver):
+            raise UserError(
+                f"sweep.speed: {type(self._driver).__name__} has no scale_speed, which sets another"
+                " cruise speed"
+            )
+        self._driver.scale_speed(factor)
+
+    @property
+    def planned_xy(self) -> Floats:  # type: ignore[override]
+        """Where the ego plans to be after each of the next planning steps: (up to 10, 2) m."""
+        return self._driver.planned_xy
+
+    def reset(self, route: Route) -> None:
+        """Start a route."""
+        self._driver.reset(route)
+
+    def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
+        """Return the control of the driver."""
+        return self._driver.step(observation, detections_in_lidar)
