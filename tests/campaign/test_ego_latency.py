@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.sweeps import iterate_condition_sweeps
 from harness.campaign.planning.plan import plan_campaign
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.types.geometry import transform_boxes
@@ -133,3 +134,10 @@ def test_the_records_have_what_the_driver_was_given(driven: Path) -> None:
         ]
     )
     assert "held" not in json.loads((plain / "result.json").read_text())["crucible"]["messages"]
+
+
+def test_sizes_of_it_are_a_sweep_for_the_analysis() -> None:
+    conditions = composed("interference=none", "sweep.own_latency=[0.2,0.4]")["interference"]
+    (sweep,) = iterate_condition_sweeps(conditions)
+    assert (sweep.name, sweep.asked) == ("own_latency", "seconds")
+    assert list(sweep.sizes.values()) == [0.2, 0.4]

@@ -9,13 +9,13 @@ import pytest
 
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
+from harness.channel.interference import latency
 from harness.channel.interference.counterfactual import Counterfactual
-from harness.channel.interference.ego_latency import EgoLatency
-from harness.channel.interference.latency import Fixed
+from harness.channel.interference.ego_latency import Fixed, Uniform
 from harness.common.errors import UserError
 from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import Boxes, Floats, Perceived
-from tests.channel.episode import PERIOD, TICKS, observation, some_boxes
+from tests.channel.episode import TICKS, observation, some_boxes
 
 
 def hold(*disturbances: Disturbance, steps: int = 20, seed: int = 1) -> tuple[Channel, list[Boxes]]:
@@ -45,7 +45,7 @@ def expected(step: int, late: int) -> Floats:
 def test_the_driver_has_the_newest_answer_that_is_old_enough_where_it_stood(
     seconds: float, late: int
 ) -> None:
-    channel, given = hold(EgoLatency(seconds, seconds))
+    channel, given = hold(Fixed(seconds))
     for step, boxes in enumerate(given):
         assert boxes.geometry == pytest.approx(expected(step, late)), step
     record = channel.audit.build_record()
@@ -55,14 +55,14 @@ def test_the_driver_has_the_newest_answer_that_is_old_enough_where_it_stood(
 
 
 def test_delays_add_up() -> None:
-    _, given = hold(EgoLatency(0.2, 0.2), EgoLatency(0.4, 0.4))
+    _, given = hold(Fixed(0.2), Fixed(0.4))
     assert len(given[10]) == 11 - 3
 
 
 def test_one_sample_for_an_episode() -> None:
     late = set()
     for seed in range(40):
-        _, given = hold(EgoLatency(0.2, 1.0), seed=seed, steps=8)
+        _, given = hold(Uniform(0.2, 1.0), seed=seed, steps=8)
         counts = [max(step + 1 - len(boxes), 0) for step, boxes in enumerate(given)]
         assert counts[5:] == [counts[-1]] * 3
         late.add(counts[-1])
@@ -70,30 +70,29 @@ def test_one_sample_for_an_episode() -> None:
 
 
 def test_without_it_nothing_waits() -> None:
-    channel, given = hold(Fixed(0.4))
+    channel, given = hold(latency.Fixed(0.4))
     assert [len(boxes) for boxes in given] == list(range(1, 21))
     assert "held" not in channel.audit.build_record()
-    assert not Channel([EgoLatency(0.0, 0.0)]).of_answers
+    assert not Channel([Fixed(0.0)]).of_answers
 
 
 def test_a_window_of_time_delays_answers_inside_it_alone() -> None:
     window = [(4 * TICKS, 8 * TICKS)]
-    _, given = hold(Counterfactual(EgoLatency(0.4, 0.4), windows=window))
+    _, given = hold(Counterfactual(Fixed(0.4), windows=window))
     # answers of steps 4 to 7 arrive two steps later; the answer before them stays until then
     assert [len(boxes) - 1 for boxes in given[:12]] == [0, 1, 2, 3, 3, 3, 4, 5, 8, 9, 10, 11]
 
 
 def test_a_message_is_not_delayed_by_it() -> None:
-    assert EgoLatency(0.2, 0.4).delay(None) == 0.0  # type: ignore[arg-type]
-    assert EgoLatency(0.4, 0.4).constant_delay == 0.4
-    assert EgoLatency(0.2, 0.4).constant_delay is None
-    assert PERIOD < 0.4
+    assert Uniform(0.2, 0.4).delay(None) == 0.0  # type: ignore[arg-type]
+    assert Fixed(0.4).constant_delay == 0.4
+    assert Uniform(0.2, 0.4).constant_delay is None
 
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: EgoLatency(0.4, 0.2), lambda: EgoLatency(-1.0, 0.2), lambda: EgoLatency(0, np.nan)],
+    [lambda: Uniform(0.4, 0.2), lambda: Uniform(-1.0, 0.2), lambda: Uniform(0, np.nan)],
 )
-def test_settings_that_mean_nothing_are_refused(make: Callable[[], EgoLatency]) -> None:
+def test_settings_that_mean_nothing_are_refused(make: Callable[[], Uniform]) -> None:
     with pytest.raises(UserError, match="must be 0 ≤ low ≤ high"):
         make()

@@ -44,24 +44,18 @@ class DisturbanceSize:
     most: float | None = None
     whole: bool = False
     value: Callable[[float], float] = get_same_size
-    same: tuple[str, ...] = ()  # further parameters that have the size
     further: Mapping[str, float] = field(default_factory=dict)
 
     def make_part(self, size: float) -> dict[str, Any]:
         """Return the disturbance of that size as settings have it."""
         target = f"{HERE}{self.target}"
-        sizes = dict.fromkeys((self.parameter, *self.same), self.value(size))
-        return {"_target_": target, **sizes, **self.further}
+        return {"_target_": target, self.parameter: self.value(size), **self.further}
 
 
 SHARE = 1.0
 SIZES: Mapping[str, DisturbanceSize] = {
     "latency": DisturbanceSize(target="latency.Fixed", parameter="seconds"),
-    "own_latency": DisturbanceSize(
-        target="ego_latency.EgoLatency",
-        parameter="low",
-        same=("high",),
-    ),
+    "own_latency": DisturbanceSize(target="ego_latency.Fixed", parameter="seconds"),
     "pose_error": DisturbanceSize(target="pose_error.Fixed", parameter="metres", most=100.0),
     "gnss": DisturbanceSize(
         target="gnss.GnssError",

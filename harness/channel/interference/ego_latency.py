@@ -6,19 +6,76 @@ then reaches its driver later. `latency` delays messages alone.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from harness.channel.delivery_rule import SAME_MOMENT
-from harness.channel.disturbance import Disturbance
+from harness.channel.disturbance import Disturbance, refuse_negative
 from harness.common.errors import UserError
 from harness.types.vocabulary import Observation
 
 
-class EgoLatency(Disturbance):
+class EgoLatency(Disturbance, ABC):
     """A delay between the ego's sweep and its driver, sampled once for an episode."""
 
     name = "own_latency"
     of_answers = True
+
+    def __init__(self) -> None:
+        super().__init__(["ego"])
+
+    @property
+    def size_zero(self) -> bool:
+        """Whether nothing is late."""
+        return not self.longest_delay
+
+    def too_small(self) -> str | None:
+        """Return the largest delay, if it ends within its own moment."""
+        largest = self.longest_delay
+        return None if largest > SAME_MOMENT else f"{largest:.3g} s is no delay"
+
+    @abstractmethod
+    def answer_delay(self, observation: Observation) -> float:
+        """Return the delay of this episode."""
+
+
+class Fixed(EgoLatency):
+    """Always the same delay."""
+
+    safe_from_file = True
+    certain = True
+
+    def __init__(
+        self,
+        seconds: float,  # s
+    ) -> None:
+        super().__init__()
+        refuse_negative("own_latency", "s", seconds=seconds)
+        self.longest = seconds
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """The one delay."""
+        return {"seconds": self.longest}
+
+    @property
+    def longest_delay(self) -> float:
+        """Seconds that this adds."""
+        return self.longest
+
+    @property
+    def constant_delay(self) -> float:
+        """Seconds that this adds, always."""
+        return self.longest
+
+    def answer_delay(self, observation: Observation) -> float:
+        """Return the one delay."""
+        return self.longest
+
+
+class Uniform(EgoLatency):
+    """Any delay between two."""
+
     safe_from_file = True
 
     def __init__(
@@ -26,16 +83,10 @@ class EgoLatency(Disturbance):
         low: float,  # s
         high: float,  # s
     ) -> None:
-        super().__init__(["ego"])
+        super().__init__()
         if not 0 <= low <= high:
             raise UserError(f"own_latency: low = {low} s, high = {high} s: must be 0 ≤ low ≤ high")
         self.low, self.high = low, high
-        self.certain = low == high
-
-    @property
-    def size_zero(self) -> bool:
-        """Whether nothing is late."""
-        return not self.high
 
     @property
     def seconds(self) -> Mapping[str, float]:
@@ -47,15 +98,6 @@ class EgoLatency(Disturbance):
         """Seconds that this adds at most."""
         return self.high
 
-    @property
-    def constant_delay(self) -> float | None:
-        """Seconds that this adds, if it leaves nothing to chance."""
-        return self.high if self.certain else None
-
-    def too_small(self) -> str | None:
-        """Return the largest delay, if it ends within its own moment."""
-        return None if self.high > SAME_MOMENT else f"{self.high:.3g} s is no delay"
-
     def answer_delay(self, observation: Observation) -> float:
-        """Return the delay of this episode."""
-        return float(self.random().uniform(self.low, self.high)) if self.high else 0.0
+        """Return a delay between the two, the same at every step of an episode."""
+        return float(self.random().uniform(self.low, self.high))
