@@ -21,6 +21,7 @@ COMMAND_PACKAGES = (
     "harness.commands",
     "analysis.commands",
     "agents.training.commands",
+    "agents.bundles",
     "studies.attribution",
     "studies.critical",
     "studies.decide",

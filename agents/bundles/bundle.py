@@ -1,0 +1,175 @@
+"""A folder with a model: its form, what it was made for, and whether it is whole."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.opencood.child.settings import find_weights, name_data_set
+from agents.perception.published_settings import read_settings
+from harness.common.errors import UserError
+
+CONFIG, META = "config.yaml", "meta.yaml"
+DEPTH = 4
+"""Folders below the one that is named in which bundles are looked for."""
+V2XVERSE_PARTS = ("perception", "planner", "planning")
+OPENCOOD, HEAL, HEAL_UNLIKE = "OpenCOOD", "HEAL", "HEAL, unlike agents"
+V2XVERSE, V2XVERSE_PERCEPTION = "V2Xverse", "V2Xverse, perception"
+V2XVERSE_FUSIONS = ("codriving", "intermediatemultiscale", "multiclass")
+"""Words in `core_method` of a network or a data set that V2Xverse alone has."""
+DATA_SETS = ("opv2v", "v2xset", "v2xsim", "dairv2x", "v2xverse", "v2x-real", "irv2v")
+SETTINGS_PATHS = ("root_dir", "validate_dir", "test_dir")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelBundle:
+    """A folder, and what its settings say.
+
+    Attributes:
+        form: whose code reads it.
+        settings: of `config.yaml`, as plain data.
+        meta: of `meta.yaml`; empty without one.
+    """
+
+    folder: Path
+    form: str
+    settings: Mapping[str, Any]
+    meta: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What it is called: by its `meta.yaml`, else as its folder."""
+        return str(self.meta.get("id") or self.folder.name)
+
+    @property
+    def network(self) -> str:
+        """The network's name in its code."""
+        return str(get_part(self.settings, "model").get("core_method", "-"))
+
+    @property
+    def data_set(self) -> str:
+        """The data set that it was trained on; a question mark where it is only guessed."""
+        named = get_part(self.meta, "compatibility").get("dataset")
+        if named:
+            return str(named)
+        fusion = get_part(self.settings, "fusion")
+        if fusion.get("dataset"):
+            return name_data_set({"fusion": dict(fusion)})
+        # HEAL's oldest files and OpenCOOD's do not name it: their paths do
+        paths = " ".join(str(self.settings.get(name, "")) for name in SETTINGS_PATHS).lower()
+        guessed = [name for name in DATA_SETS if name.replace("-", "") in paths.replace("-", "")]
+        return f"{guessed[0]}?" if guessed else "?"
+
+    @property
+    def window(self) -> tuple[float, float] | None:
+        """Metres ahead and aside that the network sees; None where the settings do not say."""
+        limits = get_part(self.settings, "preprocess").get("cav_lidar_range")
+        if not isinstance(limits, list) or len(limits) != 6:
+            return None
+        try:
+            return float(limits[3]), float(limits[4])
+        except (TypeError, ValueError):
+            return None
+
+    @property
+    def precision_rule(self) -> str:
+        """How its own code computes average precision."""
+        sorting = "each frame" if self.form == OPENCOOD else "all frames"
+        window = "" if self.window is None else f", ±{self.window[0]:g} m"
+        return f"sorted over {sorting}{window}"
+
+    @property
+    def licence(self) -> str:
+        """The licence that `meta.yaml` names."""
+        return str(get_part(self.meta, "source").get("license") or "not named")
+
+    def list_dead_paths(self) -> list[str]:
+        """Return the settings that name a place which is not there."""
+        return [
+            name
+            for name in SETTINGS_PATHS
+            if isinstance(path := self.settings.get(name), str)
+            and path
+            and not os.path.lexists(path)
+        ]
+
+
+def get_part(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a mapping within settings; an empty one where there is none."""
+    part = settings.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def find_bundles(folder: Path) -> Iterator[Path]:
+    """Yield the folders of bundles, in the order of their names.
+
+    Args:
+        folder: a bundle itself, or a folder with bundles up to four folders below.
+    """
+    for place, inner, files in os.walk(folder):
+        inner.sort()
+        here = Path(place)
+        if CONFIG in files or META in files or is_v2xverse_pair(here):
+            yield here
+            inner.clear()  # what is inside belongs to it
+        elif len(here.relative_to(folder).parts) >= DEPTH:
+            inner.clear()
+
+
+def is_v2xverse_pair(folder: Path) -> bool:
+    """Return whether a folder holds perception and planner in folders of V2Xverse's names."""
+    return (folder / V2XVERSE_PARTS[0]).is_dir() and any(
+        (folder / name).is_dir() for name in V2XVERSE_PARTS[1:]
+    )
+
+
+def read_bundle(folder: Path) -> ModelBundle:
+    """Return a bundle by its settings; nothing of it is executed.
+
+    Raises:
+        UserError: its settings cannot be read.
+    """
+    meta = read_settings(folder / META) if (folder / META).is_file() else {}
+    if is_v2xverse_pair(folder):
+        return ModelBundle(folder=folder, form=V2XVERSE, settings={}, meta=meta)
+    if not (folder / CONFIG).is_file():
+        kind = str(meta.get("kind", "of no kind"))
+        raise UserError(f"{folder}: it has no {CONFIG}; {META} calls it {kind}")
+    settings = read_settings(folder / CONFIG)
+    return ModelBundle(folder=folder, form=name_form(settings), settings=settings, meta=meta)
+
+
+def name_form(settings: Mapping[str, Any]) -> str:
+    """Return whose code reads these settings.
+
+    OpenCOOD names a class of data sets (`IntermediateFusionDataset`), HEAL a key
+    (`intermediate`), and HEAL with unlike agents has a block `heter`. V2Xverse's come from HEAL,
+    with several classes.
+    """
+    network = str(get_part(settings, "model").get("core_method", ""))
+    fusion = str(get_part(settings, "fusion").get("core_method", ""))
+    if any(word in f"{network} {fusion}" for word in V2XVERSE_FUSIONS):
+        return V2XVERSE_PERCEPTION
+    if isinstance(settings.get("heter"), Mapping):
+        return HEAL_UNLIKE
+    if re.search(r"Dataset(V\d+)?$", fusion):
+        return OPENCOOD
+    if not network or not fusion:
+        raise UserError("its settings name no model.core_method or no fusion.core_method")
+    return HEAL
+
+
+def find_bundle_weights(folder: Path) -> Path:
+    """Return the weights that its code would load.
+
+    Raises:
+        UserError: there are none.
+    """
+    try:
+        return find_weights(folder)
+    except FileNotFoundError:
+        raise UserError("no net_epoch_bestval_at*.pth and no net_epoch*.pth") from None
