@@ -20,7 +20,7 @@ from harness.common.fitting_table import FittingTable
 
 OPENCOOD: dict[str, Any] = {
     "name": "second_intermediate_fusion",
-    "root_dir": "/home/somebody/opv2v_data_dumping/validate",
+    "root_dir": "/home/lab/opv2v_data_dumping/validate",
     "validate_dir": "",
     "fusion": {"core_method": "IntermediateFusionDataset", "args": []},
     "model": {"core_method": "second_intermediate", "args": {}},
@@ -195,15 +195,15 @@ def test_a_catalogue_is_checked_bundle_by_bundle(
     write_bundle(tmp_path / "models" / "coperception" / "b", HEAL, source={"license": "MIT"})
     write_bundle(tmp_path / "models" / "coperception" / "a", OPENCOOD, source={})
     (tmp_path / "models" / "coperception" / "a" / "net_epoch7.pth").unlink()
-    found = list(find_bundles(tmp_path / "models"))
-    assert [folder.name for folder in found] == ["a", "b"]
+    folders = list(find_bundles(tmp_path / "models"))
+    assert [folder.name for folder in folders] == ["a", "b"]
     assert dispatch_subcommand(["models", "check", str(tmp_path / "models")]) == 1
     printed = capsys.readouterr().out
     assert printed.count("\n") > 5
     assert "a: files failed: net_epoch7.pth is missing" in printed
     assert "a: licence warning: meta.yaml names no licence" in printed
     assert "2 checked, 1 failed" in printed
-    assert dispatch_subcommand(["models", "check", str(found[1])]) == 0
+    assert dispatch_subcommand(["models", "check", str(folders[1])]) == 0
     capsys.readouterr()
 
 
