@@ -235,9 +235,8 @@ def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     count = len(settings["system"]) * max(cooperations, 1)
     count *= 1 + len(settings["interference"])
     count *= 1 + len(settings.get("intervention", {}))
-    count *= 1 + len(settings.get("driver", {}))
+    count *= (1 + len(settings.get("driver", {}))) * (1 + len(settings.get("brakes", {})))
     count *= (1 + len(settings.get("link", {}))) * (1 + len(settings.get("message_format", {})))
-    count *= 1 + len(settings.get("brakes", {}))
     if count > MOST_ARMS:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
 
