@@ -36,6 +36,7 @@ FOREIGN = frozenset(  # names of other packages, which we cannot choose
         *("RIGHT_HAND_Z_UP", "draw_order"),  # Rerun
         *("data.draw", "DrawFn"),  # Hypothesis
         "_scanner.tell",  # msgpack.Unpacker
+        "companyName",  # a field of ETSI's DENM
         *("_study.tell", "_emitter.tell"),  # Optuna, pyribs
     ]
 )

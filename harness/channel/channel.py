@@ -21,6 +21,7 @@ from harness.channel.effects import (
     list_payload_arrays,
 )
 from harness.channel.links.link import Link
+from harness.channel.messages.message_format import MessageFormat
 from harness.channel.sensing import LidarSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.common.errors import UserError
@@ -81,6 +82,7 @@ class Channel:
             window=window,
         )
         self.link: Link | None = None  # None: ideal
+        self.message_format: MessageFormat | None = None  # None: the payload as it is
         self._underway: dict[str, list[MessageUnderway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._started = False
@@ -99,6 +101,8 @@ class Channel:
         self.answers.reset_queue()
         if self.link is not None:
             self.link.reset(seed)
+        if self.message_format is not None:
+            self.message_format.reset()
         self._underway, self._shifts = {}, {}
         self._started = False
 
@@ -193,9 +197,15 @@ class Channel:
         nothing = [NO_SHIFT] * len(concerning)
         # errors of its pose were sampled when the pose was captured
         shifts = self._shifts.pop((message.sender, message.capture_frame), nothing)
+        # a standard's format may have no message now
+        if self.message_format is not None:
+            written = self.message_format.write_message(message)
+            if written is None:
+                return
+            message = written
         # content first: size and type of what is sent decide how long it takes
         stages = self._alter_message(message, concerning)
-        sent = stages[-1]
+        sent = self._finish_message(stages)
         # an unsent older message may give way to this one
         for disturbance in concerning:
             self._withdraw_message(message.sender, disturbance.displaces(sent), disturbance)
@@ -239,6 +249,7 @@ class Channel:
         """
         # only partners in range; SAME_MOMENT absorbs the rounding of clocks
         delivered: dict[tuple[str, int], MessageUnderway] = {}
+        heard: dict[str, list[MessageUnderway]] = {}
         for sender in sorted(self._underway.keys() & set(present)):
             waiting = self._underway[sender]
             arrived = [pending for pending in waiting if pending.arrives <= now + SAME_MOMENT]
@@ -251,7 +262,13 @@ class Channel:
             ]
             if now - newest.message.capture_time <= self.maximum_age + SAME_MOMENT:
                 delivered[sender, newest.frame] = newest
+                heard[sender] = sorted(arrived, key=lambda pending: pending.frame)
         self.audit.note_delivered(delivered, now, present)
+        if self.message_format is not None:
+            return tuple(
+                self.message_format.read_messages([pending.message for pending in arrived])
+                for arrived in heard.values()
+            )
         return tuple(pending.message for pending in delivered.values())
 
     def _alter_message(self, message: Message, concerning: Sequence[Disturbance]) -> list[Message]:
@@ -267,6 +284,13 @@ class Channel:
                 altered = replace(altered, payload=payload)
             stages.append(altered)
         return stages
+
+    def _finish_message(self, stages: Sequence[Message]) -> Message:
+        """Return the last stage of a message, with the bytes of what disturbances made of it."""
+        sent = stages[-1]
+        if self.message_format is None or sent.payload is stages[0].payload:
+            return sent
+        return self.message_format.rewrite_message(sent, stages[0].payload)
 
     def _carry_on_link(self, sent: Message, delay: float) -> tuple[float, bool]:
         """Return the delay with that of the link, and whether the link loses the message."""

@@ -3,7 +3,8 @@
 An arm is a set of named factors with a value each. Three belong to every arm: the system, who
 cooperates, and the condition of the channel. Others may join them. `none` is the value of a factor
 that is not there: an arm with `intervention` at `none` is the arm that names no intervention. For
-the driver that value is `default`, for the link `ideal`, for the brakes `default`.
+the driver that value is `default`, for the link `ideal`, for the brakes `default`, for the format
+of messages `native`.
 
 One name identifies an arm. It is the arm's folder, the front of its attempts' keys, and reads back:
 
@@ -39,10 +40,15 @@ BRAKES: Literal["brakes"] = "brakes"
 """The factor of the ego's brakes."""
 DEFAULT_BRAKES = "default"
 """The brakes that no arm names: those of the simulator."""
+MESSAGE_FORMAT: Literal["message_format"] = "message_format"
+"""The factor of how messages are written as bytes."""
+NATIVE_FORMAT = "native"
+"""The format that no arm names: the payload as the system shares it."""
 ABSENT_VALUES: Mapping[str, str] = {
     BRAKES: DEFAULT_BRAKES,
     DRIVER: DEFAULT_DRIVER,
     LINK: IDEAL_LINK,
+    MESSAGE_FORMAT: NATIVE_FORMAT,
 }
 """The values of factors that are not there, where it is not `none`."""
 FACTOR = re.compile(r"[a-z][a-z0-9_]{0,39}")

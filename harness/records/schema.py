@@ -148,6 +148,17 @@ LINKS = _build_record_schema(
     _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
 )
 
+FORMATTED = _build_record_schema(
+    _make_column("sender", _NAME, "", "a partner"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("kind", _NAME, "", "CPM; empty where the rules asked for no message"),
+    _make_column("bytes", pa.int64(), "B", "of the message as generated, before disturbances"),
+    _make_column("native_bytes", pa.int64(), "B", "of the payload as the system shared it"),
+    _make_column("perceived", pa.int32(), "", "objects that the system shared"),
+    _make_column("included", pa.int32(), "", "objects in the message"),
+    _make_column("left_out", pa.int32(), "", "objects that the rules left out"),
+)
+
 EVENTS = _build_record_schema(
     _FRAME,
     _TIME,
@@ -275,6 +286,7 @@ ALL_TABLES = {
     "pictures": PICTURES,
     "box_changes": BOX_CHANGES,
     "links": LINKS,
+    "formatted": FORMATTED,
 }
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
@@ -291,6 +303,7 @@ MOST_ROWS = {
     "pictures": 2_000_000,
     "box_changes": 20_000_000,
     "links": 2_000_000,
+    "formatted": 2_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
 ROWS_A_STEP = {
@@ -303,5 +316,6 @@ ROWS_A_STEP = {
     "pictures": 800,
     "box_changes": 6_000,
     "links": 200,
+    "formatted": 200,
 }
 """Rows for each of an attempt's planning steps, at most."""

@@ -244,6 +244,7 @@ class Message:
         capture_frame: the simulator's tick of capture.
         capture_time: seconds.
         payload: boxes or points in the sender's LiDAR frame, or feature maps.
+        octets: the message as a standard's format writes it; None: the payload as it is.
     """
 
     sender: str
@@ -252,11 +253,12 @@ class Message:
     capture_time: float
     lidar_in_world: Pose  # as believed by the sender at capture
     payload: Payload
+    octets: bytes | None = None
 
     @property
     def size_bytes(self) -> int:
         """Bytes on the air, without the header."""
-        return self.payload.size_bytes
+        return self.payload.size_bytes if self.octets is None else len(self.octets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

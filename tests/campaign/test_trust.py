@@ -36,6 +36,7 @@ SAFE = {
     "harness.channel.links.cellular.NrLink",
     "harness.channel.links.its_g5.ItsG5Link",
     "harness.channel.links.trace.TraceLink",
+    "harness.channel.messages.collective_perception.CpmFormat",
     "agents.ideal_single.IdealSingle",
     "agents.driving.settings.DrivingSettings",
     "agents.ideal_late.IdealLate",

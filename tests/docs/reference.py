@@ -64,6 +64,10 @@ GROUP_NOTES = {
         "Radio between partners and ego; one or several ([radio](../explanation/radio.md)); without"
         " a name in records where it is `ideal`."
     ),
+    "message_format": (
+        "How messages are written as bytes; one or several"
+        " ([messages](../explanation/messages.md)); without a name in records where it is `native`."
+    ),
     "brakes": (
         "Brakes and tyres of the ego; one or several"
         " ([dynamics](../explanation/dynamics.md#how-hard-the-ego-brakes)); without a name in"

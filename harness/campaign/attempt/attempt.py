@@ -29,6 +29,7 @@ from harness.campaign.attempt.setting_up import (
     set_up_channel,
     set_up_driver,
     set_up_link,
+    set_up_message_format,
     set_up_system,
 )
 from harness.campaign.attempt.surroundings import list_scenery_near_route
@@ -63,6 +64,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     set_up_driver(settings, task.key.arm, system)
     channel = set_up_channel(settings, task.key.arm.condition, get_message_window(system, settings))
     channel.link = set_up_link(settings, task.key.arm)
+    channel.message_format = set_up_message_format(settings, task.key.arm)
     changes = set_up_changes(settings, task.key.arm.condition)
     cooperation = build_arm_cooperation(settings, task.key.arm)
     # rules are applied to samples of ticks, whatever made them
@@ -111,6 +113,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             scenery=scenery,
             metrics=perception.metrics,
             carriages=None if channel.link is None else channel.link.carriages,
+            formatted=None if channel.message_format is None else channel.message_format.rows,
         )
         messages = {
             "reads": system.reads_messages,

@@ -16,6 +16,7 @@ from harness.campaign.attempt.surroundings import LidarSightings
 from harness.channel.delivery_audit import MessageRecord
 from harness.channel.effects import Shift
 from harness.channel.links.link import Carriage
+from harness.channel.messages.message_format import FormatRow
 from harness.evaluation.driving import DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes
 from harness.records.metrics import make_metric_fields
@@ -25,6 +26,7 @@ from harness.records.schema import (
     AFTER_SENSING,
     BOXES,
     EVENTS,
+    FORMATTED,
     FRAMES,
     LINKS,
     MAP,
@@ -232,8 +234,9 @@ class AttemptRecorder:
         scenery: Mapping[str, Sequence[Any]],
         metrics: AttemptMetrics,
         carriages: Iterable[Carriage] | None = None,
+        formatted: Iterable[FormatRow] | None = None,
     ) -> None:
-        """Write all tables; `links` where the link is not ideal."""
+        """Write all tables; `links` where the link is not ideal, `formatted` not all native."""
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
         writer.write_table("frames", columns, make_metric_fields(metrics.units))
@@ -259,6 +262,8 @@ class AttemptRecorder:
             writer.write_table("box_changes", self._box_changes)
         if carriages is not None:
             writer.write_table("links", build_link_columns(carriages, self.start, self.first_frame))
+        if formatted is not None:
+            writer.write_table("formatted", build_format_columns(formatted, self.first_frame))
 
     def _list_sensing_columns(self, table: str) -> tuple[str, ...]:
         """Return the columns that sensing adds to a table."""
@@ -323,6 +328,24 @@ def build_link_columns(
             "busy": carriage.busy,
             "outcome": carriage.outcome,
             "arrival": carriage.arrival - start,
+        }
+        _append_row(columns, row)
+    return columns
+
+
+def build_format_columns(rows: Iterable[FormatRow], first_frame: int) -> dict[str, list[Any]]:
+    """Return the table of what a format of messages made of each payload."""
+    columns: dict[str, list[Any]] = {name: [] for name in FORMATTED.names}
+    for made in rows:
+        row = {
+            "sender": made.sender,
+            "capture_frame": made.frame - first_frame,
+            "kind": made.kind,
+            "bytes": made.size_bytes,
+            "native_bytes": made.native_bytes,
+            "perceived": made.perceived,
+            "included": made.included,
+            "left_out": made.left_out,
         }
         _append_row(columns, row)
     return columns

@@ -26,10 +26,12 @@ from harness.campaign.settings.cooperation import build_reference_placement
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
 from harness.campaign.settings.links import build_arm_link
+from harness.campaign.settings.message_formats import build_arm_message_format
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel, number_equal_names
 from harness.channel.effects import Window
 from harness.channel.links.link import Link
+from harness.channel.messages.message_format import MessageFormat
 from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import derive_seed
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
@@ -115,6 +117,18 @@ def set_up_link(settings: CampaignSettings, arm: Arm) -> Link | None:
         if changes := list_file_changes(settings, [arm[LINK]], LINK):
             raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
         return build_arm_link(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
+def set_up_message_format(settings: CampaignSettings, arm: Arm) -> MessageFormat | None:
+    """Return the format of an arm's messages; None for the native one.
+
+    Raises:
+        AttemptError: class `agent_setup`: the format cannot be made.
+    """
+    try:
+        return build_arm_message_format(settings, arm)
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None
 

@@ -38,6 +38,7 @@ from harness.campaign.settings.interventions import (
     with_interventions,
 )
 from harness.campaign.settings.links import with_links
+from harness.campaign.settings.message_formats import with_message_formats
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
 from harness.channel.disturbance import Disturbance
 from harness.common.errors import UserError
@@ -214,7 +215,8 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
         for cooperation, condition in list_system_conditions(settings, system, cooperations)
     ]
     refuse_uncommon_truth(settings, arms)
-    arms = with_brakes(settings, with_links(settings, arms))
+    arms = with_message_formats(settings, with_links(settings, arms))
+    arms = with_brakes(settings, arms)
     arms = with_interventions(settings, with_drivers(settings, arms))
     reasons = {
         **find_arms_without_intervention(settings, arms),
@@ -233,9 +235,8 @@ def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     count = len(settings["system"]) * max(cooperations, 1)
     count *= 1 + len(settings["interference"])
     count *= 1 + len(settings.get("intervention", {}))
-    count *= 1 + len(settings.get("driver", {}))
-    count *= 1 + len(settings.get("link", {}))
-    count *= 1 + len(settings.get("brakes", {}))
+    count *= (1 + len(settings.get("driver", {}))) * (1 + len(settings.get("brakes", {})))
+    count *= (1 + len(settings.get("link", {}))) * (1 + len(settings.get("message_format", {})))
     if count > MOST_ARMS:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
 

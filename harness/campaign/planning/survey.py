@@ -232,6 +232,7 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "intervention": settings.get("intervention", {}),
         "driver": settings.get("driver", {}),
         "link": settings.get("link", {}),
+        "message_format": settings.get("message_format", {}),
         "brakes": settings.get("brakes", {}),
     }
     for group, named in groups.items():

@@ -14,6 +14,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.drivers import build_drivers
 from harness.campaign.settings.interventions import build_interventions
 from harness.campaign.settings.links import build_links
+from harness.campaign.settings.message_formats import build_message_formats
 from harness.campaign.settings.metrics import build_metrics
 from harness.campaign.settings.trust import iter_targets
 from harness.campaign.settings.type_checks import find_type_mistakes
@@ -21,7 +22,7 @@ from harness.channel.disturbance import Disturbance
 from harness.common.errors import UserError
 from harness.common.field_notes import read_class_comments
 from harness.common.suggestions import describe_unknown_name
-from harness.records.arms import BRAKES, DRIVER, LINK
+from harness.records.arms import BRAKES, DRIVER, LINK, MESSAGE_FORMAT
 from harness.world.partners import Cooperation
 from harness.world.session import LONGEST_TICK
 from harness.world.traffic import Traffic
@@ -46,7 +47,10 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
     """Check every setting, as far as that is possible without running."""
     # types and ranges of single settings
     given = {name: value for name, value in settings.items() if name != INPUTS}
-    chosen: dict[str, Any] = {INTERVENTION: {}, DRIVER: {}, LINK: {}, BRAKES: {}, **given}
+    absent: dict[str, Any] = {
+        name: {} for name in (INTERVENTION, DRIVER, LINK, MESSAGE_FORMAT, BRAKES)
+    }
+    chosen: dict[str, Any] = {**absent, **given}
     for mistake in find_type_mistakes(chosen, CampaignSettings, ""):
         raise UserError(f"configuration: {mistake}")
     for name in POSITIVE:
@@ -61,6 +65,7 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
     build_interventions(settings)
     build_drivers(settings)
     build_links(settings)
+    build_message_formats(settings)
     build_all_brakes(settings)
     build_exports(settings["export"])
     # what must fit another part

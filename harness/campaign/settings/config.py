@@ -26,7 +26,16 @@ from harness.common.plugins import (
     list_installed_prefixes,
     list_plugin_packages,
 )
-from harness.records.arms import BRAKES, DEFAULT_BRAKES, DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK
+from harness.records.arms import (
+    BRAKES,
+    DEFAULT_BRAKES,
+    DEFAULT_DRIVER,
+    DRIVER,
+    IDEAL_LINK,
+    LINK,
+    MESSAGE_FORMAT,
+    NATIVE_FORMAT,
+)
 from harness.types.record_names import IRRELEVANT_SETTINGS
 
 T = TypeVar("T")
@@ -49,6 +58,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "intervention": "harness.evaluation.interventions.",
     "driver": "agents.driving.",
     "link": "harness.channel.links.",
+    "message_format": "harness.channel.messages.",
     "brakes": "harness.world.brakes.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
@@ -83,6 +93,9 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     # the same for the ideal link
     if whole.get(LINK, True) in ({}, {IDEAL_LINK: None}):
         del whole[LINK]
+    # and for messages as systems share them
+    if whole.get(MESSAGE_FORMAT, True) in ({}, {NATIVE_FORMAT: None}):
+        del whole[MESSAGE_FORMAT]
     # and for the simulator's brakes
     if whole.get(BRAKES, True) in ({}, {DEFAULT_BRAKES: None}):
         del whole[BRAKES]

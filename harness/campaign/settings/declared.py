@@ -7,6 +7,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.channel.links.link import Link
+from harness.channel.messages.message_format import MessageFormat
 from harness.evaluation.driving import DrivingRules
 from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.interventions.intervention import Intervention
@@ -66,8 +67,8 @@ class CampaignSettings(TypedDict):
     """A campaign's settings, resolved and checked; units stand behind the fields.
 
     `intervention` is absent where none is named, `driver` where only the default driver is, and
-    `link` where only the ideal link is, `brakes` where only the simulator's are, as in folders from
-    before there were any.
+    `link` where only the ideal link is, `message_format` where only the native one is, `brakes`
+    where only the simulator's are, as in folders from before there were any.
     """
 
     simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
@@ -104,6 +105,9 @@ class CampaignSettings(TypedDict):
     intervention: dict[str, PartSettings[Intervention]]  # changes of errors; none, one or several
     driver: dict[str, PartSettings[RouteDriver] | None]  # who drives by the boxes; one or several
     link: dict[str, PartSettings[Link] | None]  # radio between partners and ego; one or several
+    message_format: dict[
+        str, PartSettings[MessageFormat] | None
+    ]  # how messages are written; one or several
     brakes: dict[str, PartSettings[TyreGrip] | None]  # of the ego; one or several
     metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
     export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several

@@ -1,0 +1,70 @@
+"""Formats of messages: how a payload is written as bytes at the sender and read at the ego."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.types.vocabulary import Message, Payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatRow:
+    """What a format made of one payload, for the records.
+
+    Attributes:
+        frame: the simulator's tick of capture.
+        kind: of message; empty where the generation rules asked for none.
+        size_bytes: of the message as generated; 0 for none.
+        native_bytes: of the payload as the system shared it.
+    """
+
+    sender: str
+    frame: int
+    kind: str
+    size_bytes: int
+    native_bytes: int
+    perceived: int  # objects that were shared
+    included: int  # objects in the message
+    left_out: int  # objects that the rules left out
+
+
+class MessageFormat(ABC):
+    """A standard's messages between `share` and the system."""
+
+    def __init__(self) -> None:
+        self.rows: list[FormatRow] = []
+
+    def reset(self) -> None:
+        """Start an episode in which nothing was sent."""
+        self.rows = []
+
+    @abstractmethod
+    def write_message(self, message: Message) -> Message | None:
+        """Return a message with its bytes, and with the payload that is read from them.
+
+        Args:
+            message: as the system shared it.
+
+        Returns:
+            None where the generation rules ask for no message now.
+        """
+
+    @abstractmethod
+    def rewrite_message(self, message: Message, before: Payload) -> Message:
+        """Return a message with the bytes of its payload, which a disturbance has changed.
+
+        Args:
+            message: with the changed payload, and the bytes of the one before.
+            before: the payload of these bytes.
+        """
+
+    @abstractmethod
+    def read_messages(self, arrived: Sequence[Message]) -> Message:
+        """Return the newest message with all that the ego knows from its sender.
+
+        Args:
+            arrived: of one sender, those that have arrived and were not all given before, the
+                oldest first.
+        """

@@ -1,0 +1,140 @@
+"""Formats of messages are arms; with the native one, records are those without the group."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from harness.campaign.planning.plan import plan_campaign
+from harness.campaign.planning.validation import refuse_misshapen
+from harness.campaign.settings.config import hash_settings
+from harness.common.errors import UserError
+from harness.records.arms import Arm
+from harness.records.reading import CampaignRecords
+from harness.records.schema import TABLES
+from tests.campaign.tiny import composed, run, write_route
+from tests.once import once
+
+FILES = ("routes.hazards=null", "routes.only=null")
+CPM = "harness.channel.messages.collective_perception.CpmFormat"
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_route(tmp_path_factory.mktemp("routes"), "step")
+
+
+def arms_of(routes: Path, *settings: str) -> list[str]:
+    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
+    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
+
+
+def test_only_systems_whose_partners_send_boxes_have_other_formats(routes: Path) -> None:
+    chosen = ("system=[single,ideal_late,early,late,fcooper]", "interference=none")
+    plain = arms_of(routes, *chosen)
+    assert arms_of(routes, *chosen, "message_format=native") == plain
+    both = arms_of(routes, *chosen, "message_format=[native,cpm]")
+    added = [f"{system}/ahead/none/message_format=cpm" for system in ("ideal_late", "late")]
+    assert sorted(both) == sorted([*plain, *added])
+
+
+def test_an_arm_lacks_the_native_format() -> None:
+    plain = Arm.from_factors(system="late")
+    assert plain == plain.replace_factors(message_format="native")
+    cpm = plain.replace_factors(message_format="cpm", link="carla")
+    assert str(cpm) == "late/none/none/link=carla/message_format=cpm"
+    assert Arm.from_path(cpm.path.parts) == Arm.parse_name(str(cpm)) == cpm
+
+
+def test_settings_with_native_messages_do_not_name_the_group() -> None:
+    plain, native, both = (
+        composed(*words)
+        for words in ((), ("message_format=native",), ("message_format=[native,cpm]",))
+    )
+    assert "message_format" not in plain
+    assert hash_settings(plain) == hash_settings(native) != hash_settings(both)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ([f"+message_format.none={{_target_: {CPM}}}"], r"message_format\.none: messages always"),
+        ([f"+message_format.native={{_target_: {CPM}}}"], r"message_format\.native is the payload"),
+        (
+            ["+message_format.x._target_=harness.channel.channel.Channel"],
+            r"only harness\.channel\.messages\.\*",
+        ),
+        (
+            ["+message_format.x._target_=harness.channel.messages.cpm.Cpm"],
+            r"message_format\.x",
+        ),
+        (["message_format=cpm", "message_format.cpm.latitude=89"], r"latitude = 89"),
+        (["message_format=cpm", "message_format.cpm.keep=-1"], r"message_format\.keep = -1"),
+    ],
+)
+def test_bad_formats_are_one_line(settings: list[str], words: str) -> None:
+    with pytest.raises(UserError, match=words) as raised:
+        refuse_misshapen(composed(*settings))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder, not to be changed, of campaigns with both formats."""
+    return once(tmp_path_factory, "message-formats", drive)
+
+
+def drive(folder: Path) -> Path:
+    """Drive one route with native messages, named and not; then with CPMs, also on a radio."""
+    routes = write_route(folder, "bend")
+    common = ("system=ideal_late", "interference=none")
+    chosen = {
+        "plain": (),
+        "named": ("message_format=native",),
+        "cpm": ("message_format=cpm", "link=[ideal,nr_v2x]"),
+    }
+    for name, words in chosen.items():
+        done = run(routes, *common, *words, f"out={folder / name}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.thorough
+def test_native_messages_are_those_without_the_group_byte_for_byte(driven: Path) -> None:
+    plain, named = (
+        next(iter(CampaignRecords(driven / name).find_attempts().values()))
+        for name in ("plain", "named")
+    )
+    for table in TABLES:
+        file = f"{table}.parquet"
+        assert (plain / file).read_bytes() == (named / file).read_bytes(), file
+    assert json.loads((plain / "result.json").read_text()) == json.loads(
+        (named / "result.json").read_text()
+    )
+    assert not (plain / "formatted.parquet").exists()
+
+
+@pytest.mark.thorough
+def test_the_records_of_cpms_agree(driven: Path) -> None:
+    for key, place in CampaignRecords(driven / "cpm").find_attempts().items():
+        made = pq.read_table(place / "formatted.parquet").to_pylist()
+        messages = pq.read_table(place / "messages.parquet").to_pylist()
+        frames = pq.read_table(place / "frames.parquet").to_pylist()
+        senders = {row["sender"] for row in made}
+        assert len(made) == len(frames) * len(senders)
+        sent = {(row["sender"], row["capture_frame"]): row for row in made if row["kind"]}
+        # a message for each that was generated, of its bytes
+        assert sent.keys() == {(row["sender"], row["capture_frame"]) for row in messages}
+        for message in messages:
+            assert message["bytes"] == sent[message["sender"], message["capture_frame"]]["bytes"]
+        for row in made:
+            assert row["perceived"] == row["included"] + row["left_out"]
+            assert row["kind"] or row["bytes"] == row["included"] == 0
+        assert 0 < len(sent) < len(made)
+        assert any(row["left_out"] and row["kind"] for row in made)
+        if key.arm["link"] == "nr_v2x":
+            links = pq.read_table(place / "links.parquet").to_pylist()
+            assert sorted(row["bytes"] for row in links) == sorted(row["bytes"] for row in messages)
