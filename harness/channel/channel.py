@@ -20,11 +20,20 @@ from harness.channel.effects import (
     list_payload_arrays,
 )
 from harness.channel.links.link import Link
+from harness.channel.picture_sensing import PictureSensing
 from harness.channel.sensing import LidarSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.common.errors import UserError
 from harness.common.sensitivity import LidarSensitivity
-from harness.types.vocabulary import Boxes, Message, Observation, Payload, Points, Surfaces
+from harness.types.vocabulary import (
+    Boxes,
+    CameraImage,
+    Message,
+    Observation,
+    Payload,
+    Points,
+    Surfaces,
+)
 
 
 class NamedPart(Protocol):
@@ -60,6 +69,7 @@ class Channel:
         )
         number_equal_names(self.disturbances)
         self.sensing = LidarSensing(self.disturbances)
+        self.seeing = PictureSensing(self.disturbances)
         if not maximum_age >= 0:
             raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
@@ -86,6 +96,7 @@ class Channel:
             disturbance.reset(seed, route)
         self.audit.reset_audit()
         self.sensing.reset_sensing(seed)
+        self.seeing.reset_sensing()
         if self.link is not None:
             self.link.reset(seed)
         self._underway, self._shifts = {}, {}
@@ -127,8 +138,19 @@ class Channel:
         self._note_first_frame(observation.frame)
         raw = Sweep(observation.points_in_lidar, surfaces, sensitivity)
         sensed = self.sensing.sense_sweep(raw, observation)
-        self.audit.tally.effects.sensed = self.sensing.changed
+        self.audit.tally.effects.sensed = self.sensing.changed + self.seeing.changed
         return sensed
+
+    def see_images(self, observation: Observation) -> tuple[CameraImage, ...]:
+        """Return the images that the observer's cameras give it.
+
+        Args:
+            observation: with the images as the cameras took them.
+        """
+        self._note_first_frame(observation.frame)
+        images = self.seeing.see_images(observation)
+        self.audit.tally.effects.sensed = self.sensing.changed + self.seeing.changed
+        return images
 
     def add_pose_shifts(self, observation: Observation) -> Observation:
         """Return the observation with the pose its observer believes in.
@@ -268,7 +290,7 @@ class Channel:
         return [
             disturbance
             for disturbance in self.disturbances
-            if kind in disturbance.kinds and not disturbance.of_sweeps
+            if kind in disturbance.kinds and not disturbance.of_sensors
         ]
 
 

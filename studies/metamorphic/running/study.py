@@ -47,6 +47,7 @@ from studies.metamorphic.judging.rows import (
     select_checked_objects,
 )
 from studies.metamorphic.judging.windows import (
+    describe_unread_change,
     describe_unseen_change,
     fit_to_window,
     get_judging_rules,
@@ -300,7 +301,8 @@ class SceneRows:
             if follow.scene.ego.points_in_lidar is not scene.ego.points_in_lidar:
                 add_sweep_row(self.rows, scene, operator, follow.scene.ego)
             for name, system in systems.items():
-                if unseen := describe_unseen_change(follow, rules[name]):
+                unseen = describe_unread_change(test.operator, system)
+                if unseen := unseen or describe_unseen_change(follow, rules[name]):
                     self.add_skip_row(name, operator, unseen)
                     continue
                 try:

@@ -22,8 +22,11 @@ from studies.metamorphic.operators.objects import (
     ScaleObject,
     TranslateObject,
 )
+from studies.metamorphic.operators.pictures import NightOperator
+from studies.metamorphic.operators.weather import FogOperator
 from studies.metamorphic.pictures.staging import close_stage, count_changed_pixels, show_world
 from studies.metamorphic.running.generation import write_changed_scene
+from studies.metamorphic.running.natural import build_naturalness_sheets, measure_insertion
 from studies.metamorphic.running.systems import build_named_system, refuse_without_pictures
 from studies.metamorphic.scenes.answers import ask_system
 from studies.metamorphic.scenes.operator import ChangedScene, DoesNotApplyError
@@ -199,3 +202,37 @@ def test_systems_with_cameras_answer_and_need_pictures(
     refuse_without_pictures(["camera_late"], [scene.source])
     with pytest.raises(UserError, match="has no pictures"):
         refuse_without_pictures(["late", "camera_late"], list_scene_sources([recording]))
+
+
+def test_night_and_weather_are_shown(scene: CooperativeScene) -> None:
+    random = np.random.default_rng(1)
+    night = NightOperator().apply(scene, {"altitude": -25.0}, random)
+    fog = FogOperator().apply(scene, {"visibility": 40.0}, random)
+    by_day = np.mean([image.pixels.mean() for image in scene.ego.images])
+    at_night = np.mean([image.pixels.mean() for image in night.scene.ego.images])
+    assert at_night < 0.6 * by_day
+    assert night.changed > 10_000
+    # fog takes points and contrast: one weather
+    assert len(fog.scene.ego.points_in_lidar) < len(scene.ego.points_in_lidar)
+    contrast = [image.pixels.std() for image in (scene.ego.images[0], fog.scene.ego.images[0])]
+    assert contrast[1] < 0.8 * contrast[0]
+    # an object at night, and the same object by day
+    both = InsertObject().apply(night.scene, VALUES, np.random.default_rng(1))
+    assert both.scene.world is not None
+    assert both.scene.world.weather["sun_altitude_angle"] == -25.0
+    assert count_changed_pixels(night.scene.views, both.scene.views) > 30
+
+
+def test_how_natural_an_insertion_is(scene: CooperativeScene) -> None:
+    row = measure_insertion(scene, seed=3)
+    assert row["differ"] == 0
+    inserted, displaced = (row["objects"][name] for name in ("inserted", "displaced"))
+    assert inserted
+    assert np.mean([one["overlap"] for one in inserted]) > 0.5
+    on, points = (sum(one[key] for one in inserted) for key in ("on_pixels", "points"))
+    assert on / points > 0.9
+    apart = [one["overlap"] for one in displaced]
+    assert np.mean(apart or [0.0]) < np.mean([one["overlap"] for one in inserted])
+    consistency, distances = build_naturalness_sheets([{**row, "cluster": "a", "skipped": ""}])
+    assert consistency.note.startswith("0 of ")
+    assert len(distances.rows) == 3
