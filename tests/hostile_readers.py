@@ -42,6 +42,7 @@ from harness.common.drivable_area import (
 from harness.common.errors import UserError
 from harness.common.protocols import hash_protocol
 from harness.common.recordings import list_scenarios, read_look
+from harness.common.world_states import read_world_state, write_world_state
 from harness.evaluation.interventions.error_model import read_error_model
 from harness.records.critical import read_critical, write_critical
 from harness.records.packing.pack import pack_campaigns
@@ -68,6 +69,7 @@ from studies.search.ledger import LEDGER_FILE, make_ledger_header, open_ledger, 
 from tests.analysis.little import write_little
 from tests.interventions.street import model_with
 from tests.studies.critical.little import sizes_with
+from tests.world.little_worlds import make_little_world
 
 Read = Callable[[Path, Path], tuple[str, bool]]
 """From a home and a folder for output: what comes out, and whether files are called damaged."""
@@ -130,6 +132,11 @@ def recording(home: Path, _: Path) -> tuple[str, bool]:
 def drivable_area(home: Path, _: Path) -> tuple[str, bool]:
     """Where the roads of a recorded scene lie."""
     return repr(read_drivable_area(home / "recording" / "a")), False
+
+
+def world_state(home: Path, _: Path) -> tuple[str, bool]:
+    """What the pictures of a recorded scene show."""
+    return repr(read_world_state(home / "recording" / "a", "000000")), False
 
 
 def town(home: Path, _: Path) -> tuple[str, bool]:
@@ -222,6 +229,7 @@ READERS: tuple[Reader, ...] = (
     Reader("scene", "recording/a/7/000000.yaml", "json", recording),
     Reader("sweep", "recording/a/7/000000.npy", "npy", recording),
     Reader("drivable area", f"recording/a/{DRIVABLE_AREA}", "json", drivable_area),
+    Reader("world state", "recording/a/000000.world.npz", "zip", world_state),
     Reader("scenario", "recording/a/data_protocol.yaml", "json", recording),
     Reader("recorded steps", "steps.npz", "zip", simple(lambda h: read_steps(h / "steps.npz"))),
     Reader("errors", "errors.json", "json", simple(lambda h: read_error_model(h / "errors.json"))),
@@ -321,6 +329,7 @@ def write_home(home: Path) -> None:
     write_recording(home / "recording" / "a")
     road = DrivableArea(cell=0.25, corner=(0.0, 0.0), drivable=np.ones((4, 4), np.bool_))
     write_drivable_area(road, home / "recording" / "a")
+    write_world_state(home / "recording" / "a", "000000", make_little_world())
     write_steps(home / "steps.npz", Recording(straight(), ()))
     (home / "search").mkdir()
     with open_ledger(home / "search", make_ledger_header({"a": 1}, {})):

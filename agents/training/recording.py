@@ -27,6 +27,7 @@ from harness.common.ground_fields import GroundField, write_ground_field
 from harness.common.pictures import PictureSettings, iter_camera_records, write_pictures
 from harness.common.randomness import derive_seed
 from harness.common.recordings import PROTOCOL, AgentLook, write_look
+from harness.common.world_states import write_world_state
 from harness.types.vocabulary import VEHICLE, Boxes, Pose
 from harness.world.attempt_context import AttemptContext, make_empty_route
 from harness.world.partners import can_carry_lidar
@@ -42,6 +43,7 @@ from harness.world.scene import (
 )
 from harness.world.session import open_session
 from harness.world.traffic import Traffic
+from harness.world.world_states import WorldReader
 
 TICK = 0.05
 WARM_UP = 100
@@ -344,7 +346,11 @@ def write_moment(
     for post in posts.values():
         post.start_scanning()
     frame = context.world.tick()
-    scene = registry.read_scene(context.world.get_snapshot())
+    snapshot = context.world.get_snapshot()
+    scene = registry.read_scene(snapshot)
+    if episode.pictures is not None:  # what they show can be shown again
+        state = WorldReader(context.world).read_state(snapshot, posts)
+        write_world_state(folder, moment, state)
     reach = episode.read_rig().vehicle.range
     for agent, post in posts.items():
         scan = post.collect_scan(frame)

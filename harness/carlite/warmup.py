@@ -15,6 +15,7 @@ from harness.carlite.blueprints import build_blueprint_library
 from harness.carlite.errors import CallError
 from harness.carlite.inbox import check_value_count
 from harness.carlite.sensors import KINDS
+from harness.carlite.sensors.lamps import LOW
 from harness.carlite.towns import from_opendrive
 from harness.carlite.towns.model import Town
 from harness.carlite.wire.codec import LEVEL, Rotation
@@ -87,8 +88,12 @@ def _run_small_episode(town: Town, first: Sequence[str]) -> None:
 
 def _capture_frames(episode: WorldEpisode, frame: int = 0) -> None:
     """Let all sensors sense."""
-    # rain is drawn by code of its own
-    weather = WeatherParameters(precipitation=50.0 if frame == 1 else 0.0)
+    # rain is drawn by code of its own, and so are head lamps at night
+    weather = WeatherParameters(
+        precipitation=50.0 if frame == 1 else 0.0, sun_altitude_angle=-30.0 if frame == 2 else 45.0
+    )
+    if frame == 2:
+        episode.table.lamps[:] = LOW
     episode.capture_sensor_frames(
         episode.pack_records(), frame=frame, dt=STEP, gravity=9.81, has_listener=lambda _: True,
         weather=weather,

@@ -22,12 +22,14 @@ from harness.channel.effects import (
 )
 from harness.channel.links.link import Link
 from harness.channel.messages.message_format import MessageFormat
+from harness.channel.picture_sensing import PictureSensing
 from harness.channel.sensing import LidarSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.common.errors import UserError
 from harness.common.sensitivity import LidarSensitivity
 from harness.types.vocabulary import (
     Boxes,
+    CameraImage,
     Message,
     Observation,
     Payload,
@@ -71,6 +73,7 @@ class Channel:
         number_equal_names(self.disturbances)
         self.sensing = LidarSensing(self.disturbances)
         self.answers = AnswerQueue(self.disturbances)
+        self.seeing = PictureSensing(self.disturbances)
         if not maximum_age >= 0:
             raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
@@ -99,6 +102,7 @@ class Channel:
         self.audit.reset_audit()
         self.sensing.reset_sensing(seed)
         self.answers.reset_queue()
+        self.seeing.reset_sensing()
         if self.link is not None:
             self.link.reset(seed)
         if self.message_format is not None:
@@ -161,8 +165,19 @@ class Channel:
         self._note_first_capture(observation.frame, observation.time)
         raw = Sweep(observation.points_in_lidar, surfaces, sensitivity)
         sensed = self.sensing.sense_sweep(raw, observation)
-        self.audit.tally.effects.sensed = self.sensing.changed
+        self.audit.tally.effects.sensed = self.sensing.changed + self.seeing.changed
         return sensed
+
+    def see_images(self, observation: Observation) -> tuple[CameraImage, ...]:
+        """Return the images that the observer's cameras give it.
+
+        Args:
+            observation: with the images as the cameras took them.
+        """
+        self._note_first_capture(observation.frame, observation.time)
+        images = self.seeing.see_images(observation)
+        self.audit.tally.effects.sensed = self.sensing.changed + self.seeing.changed
+        return images
 
     def add_pose_shifts(self, observation: Observation) -> Observation:
         """Return the observation with the pose its observer believes in.
@@ -323,7 +338,7 @@ class Channel:
             disturbance
             for disturbance in self.disturbances
             if kind in disturbance.kinds
-            and not disturbance.of_sweeps
+            and not disturbance.of_sensors
             and not disturbance.of_answers
         ]
 

@@ -237,7 +237,7 @@ class DeliveryAudit:
     def build_record(self) -> dict[str, Any]:
         """Return what the channel came to, in numbers."""
         effects = asdict(self.tally.effects)
-        if not any(disturbance.of_sweeps for disturbance in self.disturbances):
+        if not any(disturbance.of_sensors for disturbance in self.disturbances):
             del effects["sensed"]
         if not any(disturbance.of_answers for disturbance in self.disturbances):
             del effects["held"]

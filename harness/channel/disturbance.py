@@ -18,7 +18,14 @@ from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import make_named_stream
 from harness.common.sensitivity import LidarSensitivity
-from harness.types.vocabulary import Kind, Message, Observation, Singles, Surfaces
+from harness.types.vocabulary import (
+    CameraImage,
+    Kind,
+    Message,
+    Observation,
+    Singles,
+    Surfaces,
+)
 
 PARTNERS: tuple[Kind, ...] = ("roadside", "vehicle")
 ALL_BUT_IMPOSSIBLE = 1e-6
@@ -42,8 +49,8 @@ class Disturbance:
 
     Its effect is not reported by itself: it is counted where messages reach the system.
 
-    The channel calls `sense`, `shift`, `alter`, `displaces`, `delay` and `loses`, in this order. A
-    subclass samples from `random`, `random_at` or `random_of_sweep` only.
+    The channel calls `sense`, `see`, `shift`, `alter`, `displaces`, `delay` and `loses`, in this
+    order. A subclass samples from `random`, `random_at` or `random_of_sweep` only.
 
     Attributes:
         kinds: of agents that are disturbed: ego, roadside, vehicle.
@@ -54,6 +61,7 @@ class Disturbance:
     beyond_window = False  # is meant to change what lies outside the system's window
     of_sweeps = False  # changes what LiDARs sense, the ego's too, and no message
     of_answers = False  # delays what the ego makes of a moment, and no message
+    of_pictures = False  # changes what cameras give, the ego's too, and no message
     needs_surfaces = False  # must know what the points of a sweep lie on
     detects = False  # makes the LiDAR's sensitivity part of what it does to a sweep: weather
 
@@ -99,6 +107,20 @@ class Disturbance:
             Points and surfaces that fit together, in the same frame.
         """
         return sweep
+
+    def see(
+        self, images: tuple[CameraImage, ...], observation: Observation
+    ) -> tuple[CameraImage, ...]:
+        """Return the images of an observer's cameras as it is given them.
+
+        Args:
+            images: as earlier disturbances leave them.
+            observation: whose they are.
+
+        Returns:
+            As many, in the same order.
+        """
+        return images
 
     def shift(self, observation: Observation) -> Shift:
         """Return by how much the observer is wrong about where its LiDAR is.
@@ -159,6 +181,20 @@ class Disturbance:
         return {}
 
     @property
+    def of_sensors(self) -> bool:
+        """Whether this changes sweeps or pictures, and no message."""
+        return self.of_sweeps or self.of_pictures
+
+    @property
+    def what_it_changes(self) -> str:
+        """What this is counted by, in words."""
+        if self.of_sweeps:
+            return "sweeps"
+        if self.of_pictures:
+            return "looks of cameras"
+        return "answers" if self.of_answers else "messages that reached the system"
+
+    @property
     def size_zero(self) -> bool:
         """Whether this asks for nothing: size 0 is no disturbance."""
         return False
@@ -206,9 +242,7 @@ class Disturbance:
             return "changed nothing within the system's window, and could not"
         if self.beyond or self.idle_chance >= ALL_BUT_IMPOSSIBLE:
             return None
-        if self.of_sweeps or self.of_answers:
-            return f"changed nothing in {self.reached} {'sweeps' if self.of_sweeps else 'answers'}"
-        return f"changed nothing in {self.reached} messages that reached the system"
+        return f"changed nothing in {self.reached} {self.what_it_changes}"
 
     def random(self, *names: str) -> np.random.Generator:
         """Return this episode's stream of that name."""

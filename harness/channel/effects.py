@@ -63,7 +63,7 @@ class MessageEffects:
     displaced: int = 0  # by 1 mm or 0.01 degrees at least, as seen from the ego
     changed: int = 0  # other content within the system's window
     missing: int = 0  # partners in range of which the system was given nothing
-    sensed: int = 0  # sweeps, the ego's too, that are not as in dry air
+    sensed: int = 0  # sweeps not as in dry air, and looks of disturbed cameras; the ego's too
     held: int = 0  # planning steps at which the driver had no answer of that step
 
     @property

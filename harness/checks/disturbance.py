@@ -13,6 +13,7 @@ import numpy as np
 from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import list_payload_arrays
+from harness.checks.picture_disturbance import PictureExamination
 from harness.checks.sweep_disturbance import SweepExamination
 from harness.common.errors import AttemptError
 from harness.common.findings import Finding, make_checks
@@ -93,6 +94,9 @@ class DisturbanceExamination:
             yield Finding("declared", "failed", why)
         if type(self._disturbance).sense is not Disturbance.sense:
             why = "it overrides sense, which only acts where of_sweeps = True"
+            yield Finding("declared", "failed", why)
+        if type(self._disturbance).see is not Disturbance.see:
+            why = "it overrides see, which only acts where of_pictures = True"
             yield Finding("declared", "failed", why)
         if self._disturbance.size_zero:
             yield Finding("declared", "failed", "its settings ask for nothing: size_zero is true")
@@ -205,7 +209,9 @@ class DisturbanceExamination:
 
 
 def findings_of(make: Callable[[], Disturbance]) -> list[Finding]:
-    """Return what the check of a disturbance finds: of one of sweeps, or of messages."""
+    """Return what the check of a disturbance finds: of sweeps, of pictures, or of messages."""
+    if make().of_pictures:
+        return PictureExamination(make).list_findings()
     if make().of_sweeps:
         return SweepExamination(make).list_findings()
     return DisturbanceExamination(make).list_findings()

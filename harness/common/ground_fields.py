@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.common.errors import UserError
-from harness.common.safe_reading import open_arrays
+from harness.common.safe_reading import BROKEN_ARRAYS, open_arrays
 from harness.types.vocabulary import Floats
 
 GROUND_FILE = "ground.npz"
@@ -127,8 +127,8 @@ def read_ground_field(folder: Path) -> GroundField | None:
             raise ValueError("heights and labels do not fit together")
         if not np.isfinite(grid).all() or cell <= 0:
             raise ValueError("not a grid")
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as problem:
-        why = str(problem).partition("\n")[0]
+    except BROKEN_ARRAYS as problem:
+        why = str(problem).partition("\n")[0][:100]
         raise UserError(f"{file}: not the ground of a recording ({why})") from None
     whole = np.cumsum(rises, axis=2, dtype=np.uint16)
     heights, tops = np.where(whole == UNKNOWN, np.nan, low + whole * unit)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -342,6 +343,13 @@ def read_array_within(path: Path, *, within: Path | None = None) -> np.ndarray[A
     if not isinstance(array, np.ndarray):
         raise ValueError("several arrays instead of one")
     return array
+
+
+BROKEN_ARRAYS = (
+    *(OSError, ValueError, KeyError, TypeError, EOFError, IndexError, AttributeError),
+    *(BadZipFile, zlib.error, NotImplementedError, RecursionError, MemoryError, OverflowError),
+)
+"""What a `.npz` file that is none, or another one, can provoke."""
 
 
 @contextmanager

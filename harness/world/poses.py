@@ -22,6 +22,12 @@ def to_pose(transform: carla.Transform) -> Pose:
     )
 
 
+def make_pose_row(transform: carla.Transform) -> list[float]:
+    """Return a transform as x y z in m, pitch yaw roll in degrees."""
+    place, turn = transform.location, transform.rotation
+    return [place.x, place.y, place.z, turn.pitch, turn.yaw, turn.roll]
+
+
 def to_carla_transform(pose: Pose) -> carla.Transform:
     """Return a pose as a transform."""
     return carla.Transform(

@@ -30,12 +30,11 @@ from harness.world.cameras import (
     place_camera,
     spawn_camera,
 )
+from harness.world.sensor_frames import wait_for_frame
 
 SEMANTIC_RETURN = np.dtype(
     [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("cos", "<f4"), ("actor", "<u4"), ("tag", "<u4")]
 )
-PATIENCE = 30.0
-"""Seconds to wait for a frame that is due."""
 FIRST_PATIENCE = 0.5
 """Seconds after a tick in which a sweep comes if there was one."""
 CARRIER_BODY = (-2.95, 1.95, 1.1)
@@ -292,7 +291,7 @@ class ScanningPost:
             Points and hits in the LiDAR's frame.
         """
         # the semantic sweep, then that with points if it is read
-        data = [_wait_for_frame(queue, frame) for queue in self._queues]
+        data = [wait_for_frame(queue, frame) for queue in self._queues]
         semantic = np.frombuffer(data[0].raw_data, SEMANTIC_RETURN)
         actors = semantic["actor"]
         # returns by actor, for ground truth
@@ -323,6 +322,17 @@ class ScanningPost:
             ),
             depths=tuple(map(decode_depth, data[self._lidars + len(self._cameras) :])),
         )
+
+    def read_camera_poses(self, snapshot: carla.WorldSnapshot) -> Singles:
+        """Return where the cameras are in a snapshot.
+
+        Returns:
+            (cameras, 6) x y z in m, pitch yaw roll in degrees.
+        """
+        first = self._lidars
+        cameras = self._sensors[first : first + len(self._cameras)]
+        rows = [poses.make_pose_row(snapshot.find(one.id).get_transform()) for one in cameras]
+        return np.array(rows, np.float32).reshape(-1, 6)
 
     def has_sweep_in_frame(self, frame: int) -> bool:
         """Return whether this frame is one in which it sweeps."""
@@ -426,18 +436,3 @@ def _spawn_lidar(
         Pose(mount.x, mount.y, mount.z, yaw=math.radians(mount.yaw))
     )
     return context.world.spawn_actor(blueprint, at, carrier)
-
-
-def _wait_for_frame(queue: SimpleQueue[carla.SensorData], frame: int) -> carla.SensorData:
-    while True:
-        try:
-            data = queue.get(timeout=PATIENCE)
-        except Empty:
-            raise AttemptError(
-                "sensor_timeout", f"no LiDAR frame {frame} within {PATIENCE:g} s"
-            ) from None
-        if data.frame >= frame:
-            break
-    if data.frame > frame:
-        raise AttemptError("sensor_timeout", f"LiDAR frame {frame} is missing; {data.frame} came")
-    return data

@@ -23,6 +23,16 @@ from studies.metamorphic.operators.partners import (
     OneMorePartner,
     SilentPartners,
 )
+from studies.metamorphic.operators.pictures import (
+    BlackPicture,
+    BlurredPictures,
+    BrighterPictures,
+    DazzledCameras,
+    MiscalibratedCameras,
+    NightOperator,
+    PixelPlacebo,
+    SameView,
+)
 from studies.metamorphic.operators.placebos import make_placebos
 from studies.metamorphic.operators.sharing import (
     ChannelLoss,
@@ -154,6 +164,13 @@ MAKERS: Mapping[str, Callable[[], CatalogueEntry]] = {
         for on, start in STRAY_OFF_ROAD.items()
         for count in (10, 100, 1000)
     },
+    "night": lambda: make_catalogue_entry(NightOperator(), KeptDetections()),
+    "blur": lambda: make_catalogue_entry(BlurredPictures(), KeptDetections()),
+    "glare": lambda: make_catalogue_entry(DazzledCameras(), KeptDetections()),
+    "dropped_camera": lambda: make_catalogue_entry(BlackPicture(), KeptDetections()),
+    "miscalibration": lambda: make_catalogue_entry(MiscalibratedCameras(), KeptDetections()),
+    "brightness": lambda: make_catalogue_entry(BrighterPictures(), ExpectedChanges()),
+    "same_view": lambda: make_catalogue_entry(SameView(), KeptOfEgo()),
     "reordered_partners": lambda: make_catalogue_entry(
         ReorderedPartners(), EqualAnswer(name="R2_partners", tolerance=ROUNDING)
     ),
@@ -170,7 +187,10 @@ MAKERS: Mapping[str, Callable[[], CatalogueEntry]] = {
     ),
     "one_more": lambda: make_catalogue_entry(OneMorePartner(), MoreHelp()),
     "mirrored": lambda: make_catalogue_entry(MirroredWorld(), MirroredAnswer()),
-    **{placebo.name: partial(make_placebo_entry, placebo) for placebo in make_placebos()},
+    **{
+        placebo.name: partial(make_placebo_entry, placebo)
+        for placebo in (*make_placebos(), PixelPlacebo())
+    },
 }
 
 

@@ -193,3 +193,30 @@ def test_fog_of_sweeps_is_in_pictures_and_gone_afterwards(tmp_path: Path) -> Non
     assert abs(clear[0] - fog[0]) > 0.05
     # the drive after it has its own weather again
     assert read_brightness(both, "none", 2) == read_brightness(dry, "none", 2)
+
+
+def test_disturbances_of_pictures_are_planned_for_systems_that_read_images() -> None:
+    words = ("rig=opv2v", "interference=[none,night,blur,glare,dropped_camera,miscalibration]")
+    for condition in ("night", "blur", "glare", "dropped_camera", "miscalibration"):
+        seeing = Arm.from_factors(system="camera_late", cooperation="ahead", condition=condition)
+        known = composed("system=camera_late", "system.camera_late.weights=random", *words)
+        assert find_unfit_arms(known, [seeing]) == {}
+        blind = Arm.from_factors(system="late", cooperation="ahead", condition=condition)
+        with pytest.raises(UserError, match="changes pictures, and the system reads none"):
+            find_unfit_arms(composed("system=late", "system.late.weights=random", *words), [blind])
+
+
+@pytest.mark.thorough
+def test_pictures_are_disturbed_while_a_system_drives(tmp_path: Path) -> None:
+    routes = write_route(tmp_path, "step")
+    names = ("none", "night", "blur", "glare", "dropped_camera", "miscalibration")
+    arms = [word for word in ARMS if not word.startswith(("interference", "system="))]
+    words = (*arms, "system=[]", f"interference=[{','.join(names)}]", "seeds=[1]")
+    done = run(routes, *words, "executor.workers=1", f"out={tmp_path / 'out'}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    light = {name: read_brightness(tmp_path / "out", name, 1)[0] for name in names}
+    assert light["night"] < light["none"] - 0.05
+    assert light["dropped_camera"] < light["none"] - 0.05
+    assert light["glare"] > light["none"] - 0.001
+    for name in ("blur", "miscalibration"):
+        assert light[name] == pytest.approx(light["none"], abs=0.02)

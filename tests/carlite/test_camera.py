@@ -134,3 +134,33 @@ def test_lens_attributes_are_accepted() -> None:
     lens = {"lens_k": "-1.0", "fstop": "1.4", "enable_postprocess_effects": "True"}
     plain = image("rgb", scene, POSES["level"])
     np.testing.assert_array_equal(image("rgb", scene, POSES["level"], **lens), plain)
+
+
+def test_pictures_show_the_poses_of_the_snapshot() -> None:
+    """A pose that reaches a client equal gives an equal picture; the LiDAR's is the world's own."""
+    town, table = ray_worlds.town(), ActorTable()
+    table.add_actor(
+        7,
+        kind=1,
+        label=SemanticLabel.CAR,
+        body=0,
+        position=(9.0, 1.0, 0.8),
+        rotation=(0.01, 0.4, 0.0),
+        velocity=(0.0, 0.0, 0.0),
+        box_centre=(0.0, 0.0, 0.0),
+        extent=(2.0, 1.0, 0.8),
+    )
+    scene = SensorScene(town, table)
+    before = image("rgb", scene, POSES["level"])
+    # less than single precision holds
+    single = table.position[0].astype(np.float32)
+    table.position[0] += 1e-8
+    np.testing.assert_array_equal(table.position[0].astype(np.float32), single)
+    scene.refresh_actors()
+    centre = scene.shown.centre[-1].copy()
+    assert (scene.things.centre[-1] != centre).any()
+    np.testing.assert_array_equal(image("rgb", scene, POSES["level"]), before)
+    # a pose that differs for clients differs in pictures
+    table.position[0] += 0.2
+    scene.refresh_actors()
+    assert (image("rgb", scene, POSES["level"]) != before).any()

@@ -50,8 +50,8 @@ def test_it_happens_and_the_door_agrees(path: Path) -> None:
         for one in (driven.channel.audit.close_audit(), undisturbed.channel.audit.close_audit())
     ]
     corrupts = path.stem in ("feature_corruption", "channel_corruption")
-    of_sweeps = any(disturbance.of_sweeps for disturbance in condition(path.stem))
-    assert (changed[0] == changed[1]) == (path.stem == "none" or corrupts or of_sweeps)
+    of_sensors = any(disturbance.of_sensors for disturbance in condition(path.stem))
+    assert (changed[0] == changed[1]) == (path.stem == "none" or corrupts or of_sensors)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -313,7 +313,12 @@ class PerceptionLoop:
             images=scan.images,
         )
         sweep = self._channel.sense_sweep(captured, scan.surfaces, scan.sensitivity)
-        return replace(scan, points_in_lidar=sweep.points_in_lidar, surfaces=sweep.surfaces)
+        return replace(
+            scan,
+            points_in_lidar=sweep.points_in_lidar,
+            surfaces=sweep.surfaces,
+            images=self._channel.see_images(captured),
+        )
 
     def _share_observation(
         self,

@@ -84,6 +84,8 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
             refuse_without_sensitivity(settings, disturbance, arm.condition)
             if disturbance.of_sweeps and silent and not (disturbance.detects and sees):
                 reasons[arm] = f"{disturbance.name} changes points, and the system reads none"
+            if disturbance.of_pictures and not sees:
+                reasons[arm] = f"{disturbance.name} changes pictures, and the system reads none"
             if not disturbance.kinds & present:
                 reasons[arm] = f"{disturbance.name} has no agent to disturb in {arm.cooperation}"
             elif payload is not None and not can_touch_payload(disturbance, present, payload):

@@ -292,7 +292,7 @@ def is_without_messages(settings: CampaignSettings, condition: str) -> bool:
     """
     parts = [one for _, one in build_condition_parts(settings, condition)]
     return bool(parts) and all(
-        one.of_sweeps or one.of_answers if isinstance(one, Disturbance) else one.partners is None
+        one.of_sensors or one.of_answers if isinstance(one, Disturbance) else one.partners is None
         for one in parts
     )
 

@@ -67,9 +67,9 @@ class InstanceCamera:
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image; scenery is numbered from `SCENERY_ID` on, all ground is 0."""
         picture = self._pinhole.render_picture(scene, pose, frame)
-        actor = scene.things.actor[picture.things]
+        actor = scene.shown.actor[picture.things]
         number = np.where(actor > 0, actor % SCENERY_ID, SCENERY_ID + picture.things % SCENERY_ID)
-        number[~scene.meshes.closed[scene.things.mesh[picture.things]]] = 0
+        number[~scene.meshes.closed[scene.shown.mesh[picture.things]]] = 0
         return self._pinhole.header + _render_label_image(self._pinhole, scene, picture, number)
 
 
@@ -104,10 +104,10 @@ class ColourCamera:
         )  # fmt: skip
         painted = PaintedScene(
             faces=list_face_materials(
-                picture.normals, picture.labels, picture.things, scene.things,
+                picture.normals, picture.labels, picture.things, scene.shown,
                 rotation=picture.rotation, key=light.daylight.key,
             ),
-            labels=picture.labels, lamps=lamps, owners=picture.things, placed=scene.things,
+            labels=picture.labels, lamps=lamps, owners=picture.things, placed=scene.shown,
             ground=scene.ground_look, markings=scene.markings, light=light.daylight,
             shadows=light.shadows, lamp_light=light.lamps, noise=make_grain_table(),
             tones=self._film.tones,

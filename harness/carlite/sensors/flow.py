@@ -55,13 +55,13 @@ class FlowCamera:
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
         picture = self._pinhole.render_picture(scene, pose, frame)
-        now = _remember_picture(picture, scene.things)
+        now = _remember_picture(picture, scene.shown)
         earlier, self._earlier = self._earlier or now, now
-        turned, centre = _find_motions(scene.things, earlier)
+        turned, centre = _find_motions(scene.shown, earlier)
         image = np.empty((self._pinhole.height, self._pinhole.width, 2), np.float32)
         _write_flow(
             picture.fan, picture.nearness, picture.source, picture.things,
-            scene.things.centre, turned, centre,
+            scene.shown.centre, turned, centre,
             picture.rotation, picture.origin, earlier.rotation, earlier.origin,
             *self._pinhole.edges, image,
         )  # fmt: skip

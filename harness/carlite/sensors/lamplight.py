@@ -11,7 +11,7 @@ from harness.carlite.arrays import Bools, Float32s, Floats, Ints
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.lamps import HIGH, LOW
-from harness.carlite.sensors.things import PlacedThings
+from harness.carlite.sensors.things import PlacedThings, round_to_wire
 
 LIGHT_CELL = 1.0
 LEAST_LAMP = 3.3
@@ -59,9 +59,10 @@ def shine_head_lamps(light: LampLight, table: ActorTable, slots: Ints) -> None:
     for slot, state in zip(
         slots[(lamps & (LOW | HIGH)) > 0], lamps[(lamps & (LOW | HIGH)) > 0], strict=True
     ):
-        yaw, long = float(table.rotation[slot, 1]), float(table.extent[slot, 0])
+        place, turn = round_to_wire(table.position[slot], table.rotation[slot])
+        yaw, long = float(turn[1]), float(table.extent[slot, 0])
         forward = np.cos(yaw), np.sin(yaw)
-        front = table.position[slot, :2] + long * np.array(forward)
+        front = place[:2] + long * np.array(forward)
         reach = BEAM_REACH[HIGH if state & HIGH else LOW]
         _add_beam(light.light, front[0] - light.x, front[1] - light.y, *forward, reach)
 

@@ -20,6 +20,7 @@ from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.rasterise import NOTHING, rasterise_ground, rasterise_things
 from harness.carlite.sensors.scene import SensorScene
 from harness.carlite.sensors.settings import read_integer_attribute, read_number_attribute
+from harness.carlite.sensors.things import round_to_wire
 
 FAR = 1000.0
 MOST_PIXELS = 8192
@@ -81,12 +82,11 @@ class PinholeCamera:
         fan, nearness, source = self._fan, self._nearness, self._source
         nearness[:], source[:] = fan.cosine[:, None] / FAR, NOTHING
         # things, then the ground
-        rotation, origin = (
-            build_rotation_matrix(*pose.rotation),
-            np.array(pose.position, np.float64),
-        )
+        # where the snapshot has the camera
+        origin, angles = round_to_wire(np.array(pose.position), np.array(pose.rotation))
+        rotation = build_rotation_matrix(*angles.tolist())
         normals, things, faces = rasterise_things(
-            scene.things, scene.meshes, rotation, origin, self._reach, fan, nearness, source
+            scene.shown, scene.meshes, rotation, origin, self._reach, fan, nearness, source
         )
         rasterise_ground(scene.relief, rotation, origin, self._reach, fan, nearness, source)
         labels = scene.find_face_labels(things, faces)

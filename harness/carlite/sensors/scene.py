@@ -75,6 +75,7 @@ class SensorScene:
         meshes: every surface, each in its unit box.
         relief: the ground.
         things: the placed meshes; scenery first, then actors as of the last refresh.
+        shown: the same as cameras see them: at the poses of the snapshot (decision 0115).
         scans: what LiDARs have found since then, by pattern and place.
         weather: that pictures show.
     """
@@ -103,7 +104,8 @@ class SensorScene:
         self._standing = things.join_things(
             _place_scenery(town.scenery), _place_decks(deck, len(self.meshes.closed) - len(deck))
         )
-        self.things = self._standing
+        self.things = self._shown = self._standing
+        self._is_shown = False
         self.scans: dict[Hashable, RayScan] = {}
         self.weather = SceneWeather()
         self._weather_source: object = None
@@ -125,7 +127,7 @@ class SensorScene:
         if frame is not None and frame == self._frame:
             return
         self._frame = frame
-        self._has_actors_light = False
+        self._has_actors_light = self._is_shown = False
         self.scans.clear()
         # (actors,) rows of the table, by id: their order decides ties
         slots = np.flatnonzero(self.table.body >= 0)
@@ -139,6 +141,21 @@ class SensorScene:
         things.write_actor_things(
             self.things, standing, table=self.table, slots=slots, meshes=which
         )
+
+    @property
+    def shown(self) -> things.PlacedThings:
+        """The placed meshes for cameras, brought up to date when a frame's first one asks."""
+        if not self._is_shown:
+            standing, slots = len(self._standing.mesh), self._slots
+            if len(self._shown.mesh) != standing + len(slots):
+                actors = things.make_empty_things(len(slots))
+                self._shown = things.join_things(self._standing, actors)
+            which = self.table.body[slots] + FIRST_BODY
+            things.write_shown_things(
+                self._shown, standing, table=self.table, slots=slots, meshes=which
+            )
+            self._is_shown = True
+        return self._shown
 
     def take_weather(self, numbers: object) -> None:
         """Take over the weather of an object with CARLA's numbers, unless it was the last one."""
@@ -162,7 +179,7 @@ class SensorScene:
         elif self._has_actors_light:
             return light
         remove_actor_shadows(light.shadows)
-        render_actor_shadows(light.shadows, self.things, self.meshes, standing)
+        render_actor_shadows(light.shadows, self.shown, self.meshes, standing)
         if daylight.dark > 0:
             shine_head_lamps(light.lamps, self.table, self._slots)
         self._light, self._has_actors_light = light, True

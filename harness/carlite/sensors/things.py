@@ -82,6 +82,34 @@ def write_actor_things(
     )
 
 
+def write_shown_things(
+    things: PlacedThings, first: int, *, table: ActorTable, slots: Ints, meshes: Int32s
+) -> None:
+    """Write the actors in `slots` from place `first` on, at the poses of the snapshot."""
+    room = slice(first, first + len(slots))
+    things.mesh[room] = meshes
+    things.label[room] = table.label[slots]
+    things.actor[room] = table.id[slots]
+    position, rotation = round_to_wire(table.position[slots], table.rotation[slots])
+    rows = np.arange(len(slots))
+    _write_thing_poses(
+        things, first, rows, position, rotation, table.box_centre[slots], table.extent[slots]
+    )
+
+
+def round_to_wire(position: Floats, rotation: Floats) -> tuple[Floats, Floats]:
+    """Return poses as a client reads them, and can give them back.
+
+    Snapshots hold single precision, in metres and degrees.
+
+    Args:
+        position: (..., 3) m.
+        rotation: (..., 3) rad.
+    """
+    degrees = np.degrees(rotation).astype(np.float32).astype(np.float64)
+    return position.astype(np.float32).astype(np.float64), np.radians(degrees)
+
+
 @allocating
 def _write_thing_poses(
     things: PlacedThings,

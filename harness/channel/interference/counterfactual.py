@@ -8,7 +8,7 @@ from harness.channel.disturbance import Disturbance, Sweep
 from harness.channel.effects import NO_SHIFT, Shift, Window
 from harness.common.errors import UserError
 from harness.common.randomness import derive_seed
-from harness.types.vocabulary import Message, Observation
+from harness.types.vocabulary import CameraImage, Message, Observation
 
 Ticks = tuple[int, int]
 """Ticks since the episode's first capture, the last not included."""
@@ -32,6 +32,7 @@ class Counterfactual(Disturbance):
         self.beyond_window = of.beyond_window
         self.of_sweeps, self.needs_surfaces = of.of_sweeps, of.needs_surfaces
         self.of_answers = of.of_answers
+        self.of_pictures = of.of_pictures
         self.detects = of.detects
         self.windows = None if windows is None else tuple((first, end) for first, end in windows)
         self.sample = sample
@@ -88,6 +89,17 @@ class Counterfactual(Disturbance):
         """Change the sweep, if it is time."""
         sensed = self.of.sense(sweep, observation)
         return sensed if self._is_active(observation.frame) else sweep  # dry air, where it detects
+
+    def see(
+        self, images: tuple[CameraImage, ...], observation: Observation
+    ) -> tuple[CameraImage, ...]:
+        """Change the pictures, if it is time."""
+        seen = self.of.see(images, observation)
+        return seen if self._is_active(observation.frame) else images
+
+    def describe_air(self) -> dict[str, float]:
+        """Return what pictures show, at all times or never: air does not come and go."""
+        return self.of.describe_air() if self.windows is None else {}
 
     def shift(self, observation: Observation) -> Shift:
         """Be wrong about the place, if it is time."""

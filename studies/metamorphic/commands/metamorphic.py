@@ -17,6 +17,7 @@ from studies.metamorphic.pages.commands import (
     add_show_options,
     add_tables_options,
 )
+from studies.metamorphic.pictures.commands import add_natural_options
 from studies.metamorphic.retraining.commands import add_retrain_options
 
 COMMAND = CommandDeclaration(
@@ -34,6 +35,7 @@ COMMAND = CommandDeclaration(
         "crucible metamorphic generate --scenes data/train --out data/hard --operators rain"
         " insert --keep vgt:0.15",
         "crucible metamorphic climb --scenes data/train --system fcooper --out data/worse",
+        "crucible metamorphic natural --scenes data/pictures --out runs/natural",
         "crucible metamorphic null studies/published/metamorphic.parquet --systems late",
         "crucible metamorphic select --scenes data/test --guide vgt_others --by early"
         " --out tests.json",
@@ -69,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions.add_parser("generate", help="write changed scenes that `train` reads")
     )
     add_climb_options(actions.add_parser("climb", help="insert road users as long as errors grow"))
+    add_natural_options(
+        actions.add_parser("natural", help="measure how natural inserted road users are")
+    )
     add_retrain_options(
         actions.add_parser("retrain", help="train on the scenes that guides keep, and compare")
     )
@@ -105,9 +110,9 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--operators",
         nargs="+",
-        default=tuple(MAKERS),
         metavar="NAME",
-        help="operators of `crucible metamorphic list` (default: all)",
+        help="operators of `crucible metamorphic list` (default: all; those of pictures where"
+        " recordings have some)",
     )
     add(
         "--far",
@@ -316,7 +321,12 @@ def run_climb(options: argparse.Namespace) -> None:
     from rich.console import Console  # noqa: PLC0415
 
     from harness.common.progress_bar import show_bar  # noqa: PLC0415
-    from studies.metamorphic.running.climbing import ClimbSettings, build_climb_sheet, run_climbing  # noqa: PLC0415
+    from studies.metamorphic.running.climbing import (  # noqa: PLC0415
+        ClimbSettings,
+        build_climb_sheet,
+        build_guidance_sheet,
+        run_climbing,
+    )
     from studies.metamorphic.tables.printing import to_rich_table  # noqa: PLC0415
 
     refuse_below_one(options, "count", "workers")
@@ -334,6 +344,7 @@ def run_climb(options: argparse.Namespace) -> None:
         rows = run_climbing(climbing, options.workers, bar.advance)
     console = Console()
     console.print(to_rich_table(build_climb_sheet(climbing, rows)))
+    console.print(to_rich_table(build_guidance_sheet(climbing, rows)))
     worse = sum(row["accepted"] > 0 for row in rows)
     console.print(f"{options.out}: {worse} scenes", highlight=False)
 
@@ -346,6 +357,17 @@ def run_list(options: argparse.Namespace) -> None:
 
     console = Console()
     console.print(build_operator_listing(console.width))
+
+
+def list_usual_operators(scenes: list[Path]) -> tuple[str, ...]:
+    """Return all operators, those of pictures only where recordings have pictures."""
+    from studies.metamorphic.scenes.scene import list_scene_sources  # noqa: PLC0415
+
+    source = next(iter(list_scene_sources(scenes)), None)
+    shown = source is not None and source.scenario.read_images(source.ego, f"{source.moment:06}")
+    return tuple(
+        name for name, make in MAKERS.items() if shown or "pictures" not in make().operator.needs
+    )
 
 
 def run_metamorphic_check(options: argparse.Namespace) -> None:
@@ -363,6 +385,8 @@ def run_metamorphic_check(options: argparse.Namespace) -> None:
     from studies.metamorphic.tables.printing import render_study_tables  # noqa: PLC0415
 
     refuse_below_one(options, "count", "workers")
+    if options.operators is None:
+        options.operators = list_usual_operators(options.scenes)
     select_catalogue_entries(tuple(options.operators))
     if not all(0 < beyond < math.inf for beyond in options.far):
         raise UserError(f"--far {' '.join(map(str, options.far))}: must be > 0")

@@ -51,6 +51,7 @@ class ObjectInsertion:
 
     scene: CooperativeScene
     views: tuple[InsertedView, ...]
+    placed: PlacedShape
 
     @property
     def changed(self) -> int:
@@ -78,7 +79,7 @@ def insert_object(
         insert_into_view(view, placed, grid) for view, grid in zip(scene.views, known, strict=True)
     )
     ego, *partners = (inserted.view for inserted in views)
-    return ObjectInsertion(replace(scene, ego=ego, partners=tuple(partners)), views)
+    return ObjectInsertion(replace(scene, ego=ego, partners=tuple(partners)), views, placed)
 
 
 def insert_into_view(view: AgentView, placed: PlacedShape, grid: BeamGrid) -> InsertedView:
@@ -179,6 +180,7 @@ def add_object_box(
 
 
 def choose_fresh_actor(scene: CooperativeScene) -> int:
-    """Return an id that no road user and no agent of a scene has."""
+    """Return an id that no road user and no agent of a scene has, and no actor of its town."""
+    world: list[int] = [] if scene.world is None else scene.world.actors.tolist()
     known = [int(actor) for view in scene.views for actor in view.truth.actor_ids]
-    return max([0, *known, *(view.agent for view in scene.views)]) + 1
+    return max([0, *world, *known, *(view.agent for view in scene.views)]) + 1

@@ -116,6 +116,13 @@ def compute_multitest_parts(
     the greatest 1 - IoU.
     """
     overlaps = compute_class_overlaps(truth, detections)
+    return compute_parts_of_overlaps(truth, detections, overlaps, farthest)
+
+
+def compute_parts_of_overlaps(
+    truth: Boxes, detections: Boxes, overlaps: Floats, farthest: float = FARTHEST
+) -> MultiTestParts:
+    """Return the parts by (objects, detections) overlap ratios, in space or in pictures."""
     best = overlaps.max(axis=1, initial=0.0)
     of_nothing = overlaps.max(axis=0, initial=0.0) <= 0
     return MultiTestParts(

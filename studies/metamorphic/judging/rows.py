@@ -12,7 +12,7 @@ import numpy as np
 from harness.types.geometry import compute_relative_pose
 from harness.types.overlap import compute_class_overlaps
 from harness.types.precision import match_detections
-from harness.types.vocabulary import CLASSES, Boxes, Floats, Integers
+from harness.types.vocabulary import CLASSES, Boxes, CameraImage, Floats, Integers
 from studies.metamorphic.catalogue import CatalogueEntry
 from studies.metamorphic.geometry.sight import AgentSight
 from studies.metamorphic.judging.checks import (
@@ -36,6 +36,7 @@ from studies.metamorphic.judging.guidance import (
     compute_repaired_vgt,
     compute_v2xgen_fitness,
 )
+from studies.metamorphic.judging.picture_boxes import count_picture_errors
 from studies.metamorphic.judging.realism import RANGE_STATISTICS, measure_range_statistics
 from studies.metamorphic.judging.verdicts import CheckedAnswer, judge_breaches
 from studies.metamorphic.relations.matching import OVERLAP, compute_best_overlap
@@ -52,6 +53,8 @@ CORRUPTED_OPERATOR = "corrupted"
 """The name of sweeps that no LiDAR would record, the control of realism."""
 
 
+IN_PICTURES = "_in_pictures"
+"""How checks end that judge boxes in pictures."""
 Side = Literal["recorded", "dry", "changed"]
 ByHits = Literal["before", "after"]
 FAR_DISTANCES = (30.0, 50.0)
@@ -179,6 +182,7 @@ class JudgeContext:
     objects: JudgedObjects
     sight: AgentSight
     far: tuple[float, ...] = FAR_DISTANCES
+    images: tuple[CameraImage, ...] = ()  # of the ego, in which boxes are judged too
 
 
 def add_check_rows(rows: TableRows, answer: SystemAnswer, judge: JudgeContext) -> None:
@@ -188,6 +192,12 @@ def add_check_rows(rows: TableRows, answer: SystemAnswer, judge: JudgeContext) -
         rows["checks"].append(
             {**head, "check": name, "count": len(measure.breaches), "exposed": measure.exposed}
         )
+    if judge.images:
+        seen = count_picture_errors(answer.cooperative, judge.objects, judge.images)
+        rows["checks"] += [
+            {**head, "check": f"{name}{IN_PICTURES}", "count": count, "exposed": exposed}
+            for name, (count, exposed) in seen.items()
+        ]
     judged_detections = make_detection_rows(answer.cooperative, judge.objects)
     rows["detections"] += [{**head, **row} for row in judged_detections]
     counts = np.bincount(judge.objects.judged.classes, minlength=len(CLASSES)).tolist()

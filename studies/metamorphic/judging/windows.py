@@ -22,7 +22,7 @@ from studies.metamorphic.judging.rows import (
 from studies.metamorphic.relations.matching import is_whole_in_window
 from studies.metamorphic.relations.relation import match_actors
 from studies.metamorphic.scenes.answers import AskableSystem
-from studies.metamorphic.scenes.operator import TruthExpectation
+from studies.metamorphic.scenes.operator import SceneOperator, TruthExpectation
 from studies.metamorphic.scenes.scene import CooperativeScene
 
 
@@ -48,6 +48,13 @@ def describe_unseen_change(follow: FollowUp, rules: JudgingRules) -> str | None:
         "changed road users are outside of the window of the system"
         f" ({ahead:g} m ahead and behind, {aside:g} m aside)"
     )
+
+
+def describe_unread_change(operator: SceneOperator, system: AskableSystem) -> str | None:
+    """Return why a system cannot notice what was changed; None if it can."""
+    if operator.level == "pictures" and not getattr(system, "reads_images", False):
+        return "the system reads no images"
+    return None
 
 
 def fit_to_window(follow: FollowUp, recorded: CooperativeScene, rules: JudgingRules) -> FollowUp:

@@ -33,6 +33,12 @@ from studies.metamorphic.geometry.shapes import (
     load_shapes,
     scale_shape,
 )
+from studies.metamorphic.pictures.staging import (
+    add_to_pictures,
+    has_pictures,
+    move_in_pictures,
+    remove_from_pictures,
+)
 from studies.metamorphic.scenes.operator import (
     ChangedScene,
     DoesNotApplyError,
@@ -101,7 +107,9 @@ class InsertObject:
         insertion = insert_near(scene, shape, Pose(x, y, yaw=ego.yaw + heading), ring=self.ring)
         new = frozenset({choose_fresh_actor(scene)})
         return ChangedScene(
-            scene=insertion.scene, expectation=TruthExpectation(new=new), changed=insertion.changed
+            scene=show_inserted(insertion.scene, insertion.placed),
+            expectation=TruthExpectation(new=new),
+            changed=insertion.changed,
         )
 
 
@@ -120,12 +128,13 @@ class DeleteObject:
         """Return the scene without one road user."""
         actor = choose_actor(scene, values)
         deletion = delete_actor(scene, actor)
+        after = remove_from_pictures(deletion.scene, actor)
         expectation = TruthExpectation(
             gone=frozenset({actor}),
             unjudged=deletion.unjudged,
             unjudged_in_ego=deletion.unjudged_in_ego,
         )
-        return ChangedScene(scene=deletion.scene, expectation=expectation, changed=deletion.changed)
+        return ChangedScene(scene=after, expectation=expectation, changed=deletion.changed)
 
 
 class ReplacedObject(ABC):
@@ -162,7 +171,12 @@ class ReplacedObject(ABC):
             ),
         )
         count = deletion.changed + insertion.changed
-        return ChangedScene(scene=insertion.scene, expectation=expectation, changed=count)
+        shown = self.show_replacement(insertion.scene, after)
+        return ChangedScene(scene=shown, expectation=expectation, changed=count)
+
+    def show_replacement(self, scene: CooperativeScene, placed: PlacedShape) -> CooperativeScene:
+        """Return the scene whose pictures show the road user as it is to be."""
+        return move_in_pictures(scene, placed.actor, placed.centre_in_world)
 
     @abstractmethod
     def make_replacement(
@@ -188,6 +202,12 @@ class ScaleObject(ReplacedObject):
         pose, height = placed.centre_in_world, float(placed.shape.size[2])
         up = pose.z + (factors[2] - 1) * height / 2
         return PlacedShape(scale_shape(placed.shape, factors), replace(pose, z=up), placed.actor)
+
+    def show_replacement(self, scene: CooperativeScene, placed: PlacedShape) -> CooperativeScene:
+        """Refuse a scene with pictures: a simulator has no actors of other sizes."""
+        if has_pictures(scene):
+            raise DoesNotApplyError(f"{scene.source.name}: pictures cannot show a scaled road user")
+        return scene
 
 
 class RotateObject(ReplacedObject):
@@ -269,6 +289,11 @@ def insert_near(
         if len(tried) == MOST_TRIED:
             break
     raise DoesNotApplyError(f"{scene.source.name}: no room for {shape.name} on the road in reach")
+
+
+def show_inserted(scene: CooperativeScene, placed: PlacedShape) -> CooperativeScene:
+    """Return a scene whose pictures show the object that its sweeps have."""
+    return add_to_pictures(scene, placed.shape.name, placed.centre_in_world, placed.actor)
 
 
 def select_free_places(places: Boxes, view: AgentView, actor: int) -> Boxes:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from harness.channel.picture_effects import mirror_image
 from harness.types.geometry import compose_poses
 from harness.types.vocabulary import Boxes, GroundTruth, Pose, Singles
 from studies.metamorphic.operators.partners import make_truth_preserving_change
@@ -127,7 +128,7 @@ def move_view(view: AgentView, motion: Pose) -> AgentView:
 
 
 def mirror_view(view: AgentView) -> AgentView:
-    """Return a view with y and yaw negated, and roll too."""
+    """Return a view with y and yaw negated, and roll too; its pictures in the mirror."""
     truth = view.truth
     boxes = mirror_boxes(truth.boxes_in_lidar)
     return replace(
@@ -137,6 +138,7 @@ def mirror_view(view: AgentView) -> AgentView:
         points_in_lidar=mirror_points(view.points_in_lidar),
         truth=GroundTruth(boxes, truth.actor_ids, truth.hits),
         parked_in_lidar=mirror_boxes(view.parked_in_lidar),
+        images=tuple(map(mirror_image, view.images)),
     )
 
 

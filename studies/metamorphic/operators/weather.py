@@ -14,11 +14,17 @@ from dataclasses import replace
 import numpy as np
 
 from harness.channel.disturbance import Sweep
-from harness.channel.interference import extinction, scattering
+from harness.channel.interference import extinction, picture_weather, scattering
 from harness.channel.interference.backscatter import Calibration
 from harness.channel.interference.reflectivity import WATER_DEPTHS
 from harness.channel.interference.scattering import SweepOutcome
 from harness.common.sensitivity import LidarSensitivity
+from studies.metamorphic.pictures.staging import (
+    count_changed_pixels,
+    get_recorded_world,
+    has_pictures,
+    show_world,
+)
 from studies.metamorphic.scenes.operator import (
     ChangedScene,
     DoesNotApplyError,
@@ -61,14 +67,23 @@ class WeatherOperator(ABC):
         )
         outcomes = (first, *others)
         changed = sum(outcome.changed for outcome in outcomes)
-        if not changed:
+        air = self.describe_air(values)
+        if not changed and not (air and has_pictures(scene)):
             return ChangedScene(scene=scene, expectation=TruthExpectation(), changed=0)
         sensed = replace(
             scene,
             ego=replace_sweep(ego, first),
             partners=tuple(map(replace_sweep, partners, others)),
         )
+        if air and has_pictures(scene):
+            # weather of the picture and weather of the LiDAR are one
+            sensed = show_world(sensed, get_recorded_world(scene).change_weather(**air))
+            changed += count_changed_pixels(scene.views, sensed.views)
         return ChangedScene(scene=sensed, expectation=TruthExpectation(), changed=changed)
+
+    def describe_air(self, values: Values) -> dict[str, float]:
+        """Return what pictures show of it, by names of CARLA's `WeatherParameters`."""
+        return {}
 
     def sense_view(
         self, view: AgentView, values: Values, random: np.random.Generator
@@ -102,6 +117,10 @@ class RainOperator(WeatherOperator):
     name = "rain"
     space: Space = (make_log_parameter("rate", "mm/h", extinction.RAIN_RATES),)
 
+    def describe_air(self, values: Values) -> dict[str, float]:
+        """Return rain."""
+        return picture_weather.show_rain(get_numeric_value(values, "rate"), 0.0)
+
     def apply_weather(
         self, sweep: Sweep, values: Values, random: np.random.Generator
     ) -> SweepOutcome:
@@ -115,6 +134,11 @@ class SnowOperator(WeatherOperator):
 
     name = "snow"
     space: Space = (make_log_parameter("rate", "mm/h of water", extinction.SNOW_RATES),)
+
+    def describe_air(self, values: Values) -> dict[str, float]:
+        """Return air as dim as with the flakes."""
+        flakes = extinction.make_snow_flakes(get_numeric_value(values, "rate"))
+        return picture_weather.show_snow(flakes.extinction)
 
     def apply_weather(
         self, sweep: Sweep, values: Values, random: np.random.Generator
@@ -144,6 +168,10 @@ class FogOperator(WeatherOperator):
         """
         super().__init__(r_max, keep_intensity=keep_intensity)
         self.calibration: Calibration = calibration
+
+    def describe_air(self, values: Values) -> dict[str, float]:
+        """Return fog."""
+        return picture_weather.show_fog(get_numeric_value(values, "visibility"))
 
     def apply_weather(
         self, sweep: Sweep, values: Values, random: np.random.Generator
@@ -175,6 +203,10 @@ class WetGroundOperator(WeatherOperator):
         if view.surfaces is None:
             raise DoesNotApplyError(f"{view.name}: its sweep has no surfaces")
         return super().sense_view(view, values, random)
+
+    def describe_air(self, values: Values) -> dict[str, float]:
+        """Return water."""
+        return picture_weather.show_water(get_numeric_value(values, "water"))
 
     def apply_weather(
         self, sweep: Sweep, values: Values, random: np.random.Generator

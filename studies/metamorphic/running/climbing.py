@@ -30,6 +30,7 @@ from studies.metamorphic.judging.checks import (
     check_missed,
 )
 from studies.metamorphic.judging.guidance import climb_greedily, compute_multitest_fitness
+from studies.metamorphic.judging.picture_boxes import compute_picture_parts, count_picture_errors
 from studies.metamorphic.judging.rows import select_checked_objects
 from studies.metamorphic.operators.objects import InsertObject
 from studies.metamorphic.running.generation import (
@@ -41,7 +42,7 @@ from studies.metamorphic.running.generation import (
     write_changed_scene,
 )
 from studies.metamorphic.running.study import compute_system_digest
-from studies.metamorphic.running.systems import build_named_system
+from studies.metamorphic.running.systems import build_named_system, refuse_without_pictures
 from studies.metamorphic.scenes.answers import AskableSystem, ask_system
 from studies.metamorphic.scenes.operator import (
     ChangedNothingError,
@@ -115,6 +116,7 @@ class CrowdedScene:
 def run_climbing(climbing: ClimbSettings, workers: int, done: Done) -> list[dict[str, Any]]:
     """Search what is not searched yet, and return a row for each scene."""
     chosen = climbing.select_sources()
+    refuse_without_pictures([climbing.system], chosen)
     begin_records(climbing.folder, climbing.make_header())
     (climbing.folder / f".{MADE}").mkdir(exist_ok=True)
     left = [source for source in chosen if not get_row_file(climbing, source).is_file()]
@@ -198,7 +200,22 @@ def compute_crowd_fitness(
 ) -> float:
     """Return MultiTest's fitness of a system's answer."""
     objects = select_checked_objects(crowded.scene, seed, crowded.expectation)
-    return compute_multitest_fitness(objects.judged, ask_system(system, crowded.scene).cooperative)
+    boxes = ask_system(system, crowded.scene).cooperative
+    return compute_scene_fitness(crowded.scene, objects.judged, boxes)
+
+
+def compute_scene_fitness(scene: CooperativeScene, judged: Boxes, boxes: Boxes) -> float:
+    """Return MultiTest's fitness: in space, or the mean of space and pictures where there are some.
+
+    Args:
+        scene: with the ego's pictures, if it has any.
+        judged: objects.
+        boxes: that were detected.
+    """
+    in_space = compute_multitest_fitness(judged, boxes)
+    if not scene.ego.images:
+        return in_space
+    return (in_space + compute_picture_parts(judged, boxes, scene.ego.images).fitness) / 2
 
 
 def count_crowd_errors(
@@ -207,10 +224,12 @@ def count_crowd_errors(
     """Return fitness, errors and what was exposed to them."""
     objects = select_checked_objects(crowded.scene, seed, crowded.expectation)
     boxes = ask_system(system, crowded.scene).cooperative
+    images = crowded.scene.ego.images
     return {
         "new": len(crowded.new),
-        "fitness": compute_multitest_fitness(objects.judged, boxes),
+        "fitness": compute_scene_fitness(crowded.scene, objects.judged, boxes),
         "errors": {name: count_check_errors(name, boxes, objects) for name in CHECKS},
+        "in_pictures": count_picture_errors(boxes, objects, images) if images else {},
     }
 
 
@@ -243,6 +262,38 @@ def build_climb_sheet(climbing: ClimbSettings, rows: Sequence[dict[str, Any]]) -
         note=f"Scenes made worse: {shares}; {evaluations:.1f} answers for each scene. Errors are"
         " shares of what is exposed to them, in the scenes that were made worse, with 95 %"
         " confidence intervals over scenarios.",
+    )
+
+
+def build_guidance_sheet(climbing: ClimbSettings, rows: Sequence[dict[str, Any]]) -> TextSheet:
+    """Return the errors of scenes by fitness and by chance, in pairs, and what the search adds."""
+    kept = [row for row in rows if row["accepted"]]
+    clusters = np.unique([row["cluster"] for row in kept], return_inverse=True)[1].astype(float)
+    lines = []
+    for where, key in (("in space", "errors"), ("in pictures", "in_pictures")):
+        if not kept or not kept[0]["sides"]["climbed"][key]:
+            continue
+        for name in CHECKS:
+            recorded, chance, guided = (
+                np.array([row["sides"][side][key][name][0] for row in kept], np.float64)
+                for side in SIDES
+            )
+            more = estimate_mean(guided - chance, clusters)
+            clear = np.isfinite(more.low) and not more.low <= 0 <= more.high
+            lines.append(
+                (
+                    *(f"{name}, {where}", f"{recorded.mean():.2f}"),
+                    *(f"{chance.mean():.2f}", f"{guided.mean():.2f}"),
+                    *(format_estimate_with_interval(more, 2), "yes" if clear else "no"),
+                )
+            )
+    return TextSheet(
+        name="climb_guidance",
+        title="Guidance against chance, with equally many road users: errors for each scene",
+        head=("error", *SIDES.values(), "by fitness less by chance", "excludes 0"),
+        rows=tuple(lines),
+        note=f"{len(kept)} scenes that were made worse. Fitness counts these errors itself, with"
+        " weights, so that more of them are no surprise.",
     )
 
 

@@ -22,18 +22,25 @@ from harness.common.drivable_area import write_drivable_area
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.ground_fields import write_ground_field
+from harness.common.pictures import iter_camera_records, write_pictures
 from harness.common.randomness import make_named_stream
 from harness.common.recordings import PROTOCOL, AgentLook, read_protocol, write_look
 from harness.common.safe_reading import read_json_within
 from harness.common.suggestions import describe_unknown_name
-from harness.types.vocabulary import GroundTruth
+from harness.common.world_states import write_world_state
+from harness.types.vocabulary import GroundTruth, Singles
 from studies.metamorphic.catalogue import select_catalogue_entries
 from studies.metamorphic.geometry.sight import measure_sight
 from studies.metamorphic.judging.following import apply_operator, make_follow_up
 from studies.metamorphic.judging.guidance import select_best_by_objects, select_best_share
 from studies.metamorphic.judging.rows import JudgeContext, add_score_row, select_checked_objects
+from studies.metamorphic.pictures.staging import (
+    get_picture_settings,
+    has_pictures,
+    take_staged_pictures,
+)
 from studies.metamorphic.running.study import compute_system_digest, limit_process_threads
-from studies.metamorphic.running.systems import build_named_system
+from studies.metamorphic.running.systems import build_named_system, refuse_without_pictures
 from studies.metamorphic.scenes.answers import AskableSystem, ask_system
 from studies.metamorphic.scenes.operator import TruthExpectation
 from studies.metamorphic.scenes.road import get_road_region
@@ -168,6 +175,8 @@ def generate_recordings(
     """
     # score what has no scores yet
     chosen = generation.select_sources()
+    if generation.scored:
+        refuse_without_pictures([generation.scored], chosen)
     begin_records(generation.folder, generation.make_header())
     generation.score_folder.mkdir(parents=True, exist_ok=True)
     numbers = list(range(len(chosen)))
@@ -316,7 +325,10 @@ def write_changed_scene(
         shutil.rmtree(partial_folder)
     partial_folder.mkdir()
     for view in scene.views:
-        write_look(partial_folder, f"{0:06}", make_recorded_look(view, expectation))
+        cameras = make_camera_records(view)
+        write_look(partial_folder, f"{0:06}", make_recorded_look(view, expectation), cameras)
+    if has_pictures(scene):
+        write_scene_pictures(partial_folder, scene)
     if scene.ground is not None:
         write_ground_field(partial_folder, scene.ground)
     region = get_road_region(scene, scene.ego.lidar_in_world)
@@ -332,6 +344,33 @@ def write_changed_scene(
     }
     (partial_folder / PROTOCOL).write_text(json.dumps(protocol))
     partial_folder.rename(folder)
+
+
+def make_camera_records(view: AgentView) -> dict[str, Any]:
+    """Return what a look says of its cameras; nothing without pictures."""
+    if not view.images:
+        return {}
+    rows, columns = view.images[0].pixels.shape[:2]
+    return dict(iter_camera_records(view.images, view.lidar_in_world, (columns, rows)))
+
+
+def write_scene_pictures(folder: Path, scene: CooperativeScene) -> None:
+    """Write pictures, their depths and the world that they show.
+
+    Depths are recorded ones, or those of the world as it was changed.
+    """
+    settings, recorded = get_picture_settings(scene), scene.source
+    depths: dict[int, tuple[Singles, ...]] = {}
+    if scene.world is not None and scene.in_town_frame:
+        size = settings.width, settings.height
+        taken = iter(take_staged_pictures(scene, scene.world, size).depths)
+        depths = {view.agent: tuple(next(taken) for _ in view.images) for view in scene.views}
+        write_world_state(folder, f"{0:06}", scene.world)
+    for view in scene.views:
+        metres = depths.get(view.agent)
+        if metres is None:
+            metres = recorded.scenario.read_depths(view.agent, f"{recorded.moment:06}")
+        write_pictures(folder / str(view.agent) / f"{0:06}", view.images, metres, settings)
 
 
 def make_recorded_look(view: AgentView, expectation: TruthExpectation) -> AgentLook:

@@ -22,6 +22,7 @@ from harness.campaign.settings.config import find_class
 from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import make_named_stream
 from harness.common.safe_reading import CHECKPOINT, read_within
+from harness.types.vocabulary import CameraImage
 from studies.metamorphic.catalogue import CatalogueEntry, select_catalogue_entries
 from studies.metamorphic.geometry.sight import AgentSight, measure_sight
 from studies.metamorphic.guiding.saved_tests import SavedTests, refuse_changed_test
@@ -46,11 +47,16 @@ from studies.metamorphic.judging.rows import (
     select_checked_objects,
 )
 from studies.metamorphic.judging.windows import (
+    describe_unread_change,
     describe_unseen_change,
     fit_to_window,
     get_judging_rules,
 )
-from studies.metamorphic.running.systems import build_named_system, read_system_settings
+from studies.metamorphic.running.systems import (
+    build_named_system,
+    read_system_settings,
+    refuse_without_pictures,
+)
 from studies.metamorphic.scenes.answers import AskableSystem, SystemAnswer, ask_system
 from studies.metamorphic.scenes.operator import TruthExpectation
 from studies.metamorphic.scenes.scene import (
@@ -142,6 +148,7 @@ def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
         done: is called with numbers of scenes.
     """
     chosen = study.select_sources()
+    refuse_without_pictures(study.systems, chosen)
     begin_records(study.folder, study.make_header())
     # a block has a file: those that are there are done
     blocks = split_into_blocks(len(chosen), BLOCK)
@@ -272,7 +279,12 @@ class SceneRows:
             before[name] = ask_system(system, scene)
             judged = select_checked_objects(scene, scene, TruthExpectation(), rules[name])
             judge = self.make_judge_context(
-                name, RECORDED_OPERATOR, sight=sight, key=("recorded", "before"), of=judged
+                name,
+                RECORDED_OPERATOR,
+                sight=sight,
+                key=("recorded", "before"),
+                of=judged,
+                images=scene.ego.images,
             )
             add_check_rows(self.rows, before[name], judge)
             add_score_row(self.rows, before[name], judge)
@@ -289,7 +301,8 @@ class SceneRows:
             if follow.scene.ego.points_in_lidar is not scene.ego.points_in_lidar:
                 add_sweep_row(self.rows, scene, operator, follow.scene.ego)
             for name, system in systems.items():
-                if unseen := describe_unseen_change(follow, rules[name]):
+                unseen = describe_unread_change(test.operator, system)
+                if unseen := unseen or describe_unseen_change(follow, rules[name]):
                     self.add_skip_row(name, operator, unseen)
                     continue
                 try:
@@ -310,7 +323,12 @@ class SceneRows:
         add_measure_rows(self.rows, test, system, follow=follow, answers=answers)
         for (side, hits), objects in follow.objects.items():
             judge = self.make_judge_context(
-                system, follow.operator, sight=follow.sight, key=(side, hits), of=objects
+                system,
+                follow.operator,
+                sight=follow.sight,
+                key=(side, hits),
+                of=objects,
+                images=follow.scene.ego.images,
             )
             given = answers.source if side == "dry" else answers.follow
             add_check_rows(self.rows, given, judge)
@@ -327,12 +345,19 @@ class SceneRows:
         sight: AgentSight,
         key: tuple[Side, ByHits],
         of: JudgedObjects,
+        images: tuple[CameraImage, ...],
     ) -> JudgeContext:
         """Return what an answer is held against."""
         head = self.make_scene_head(system, operator)
         side, hits = key
         return JudgeContext(
-            head=head, side=side, hits=hits, objects=of, sight=sight, far=self.study.far
+            head=head,
+            side=side,
+            hits=hits,
+            objects=of,
+            sight=sight,
+            far=self.study.far,
+            images=images,
         )
 
     def add_skip_row(self, system: str, operator: str, why: str) -> None:

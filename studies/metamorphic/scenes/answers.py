@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from harness.common.randomness import derive_seed
 from harness.types.geometry import compose_poses, compute_relative_pose
 from harness.types.vocabulary import (
     Boxes,
@@ -33,6 +34,14 @@ class AskableSystem(Protocol):
         """Return what is detected with the messages, and from the ego's own points."""
 
 
+@runtime_checkable
+class SeededSenses(Protocol):
+    """A system whose agents have senses by chance: LiDAR or cameras."""
+
+    def use_seed(self, seed: int) -> None:
+        """Let the senses of the agents come from this seed."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SystemAnswer:
     """Boxes in the ego's LiDAR frame; scores are the system's."""
@@ -51,6 +60,8 @@ def ask_system(system: AskableSystem, scene: CooperativeScene) -> SystemAnswer:
     Returns:
         Boxes in the ego's LiDAR frame, with partners and without.
     """
+    if isinstance(system, SeededSenses):  # equal senses before and after a change
+        system.use_seed(derive_seed(0, "senses", scene.source.name))
     perceived = system.perceive(build_ego_observation(scene), build_partner_messages(system, scene))
     return SystemAnswer(cooperative=perceived.cooperative, ego_alone=perceived.ego_alone)
 
@@ -66,6 +77,7 @@ def build_ego_observation(scene: CooperativeScene) -> EgoObservation:
         time=view.time,
         lidar_in_world=view.believed_in_world,
         points_in_lidar=view.points_in_lidar,
+        images=view.images,
         vehicle_in_world=compose_poses(view.lidar_in_world, ego_in_lidar),
         lidar_in_vehicle=lidar_in_ego,
         speed=0.0,
@@ -93,6 +105,7 @@ def build_partner_message(
         time=partner.time,
         lidar_in_world=partner.believed_in_world,
         points_in_lidar=partner.points_in_lidar,
+        images=partner.images,
     )
     sent = Message(
         sender=partner.name,

@@ -16,10 +16,10 @@ from harness.types.vocabulary import Boxes
 from studies.metamorphic.scenes.scene import CooperativeScene
 from studies.space import Space, Values
 
-Need = Literal["surfaces", "rings", "road", "features", "earlier"]
+Need = Literal["surfaces", "rings", "road", "features", "earlier", "pictures"]
 """What a scene must have: recorded surfaces, a known LiDAR, the drivable area, feature maps on the
-air, an earlier moment."""
-Level = Literal["sensing", "sharing", "scene"]
+air, an earlier moment, pictures."""
+Level = Literal["sensing", "sharing", "scene", "pictures"]
 
 
 class DoesNotApplyError(Exception):

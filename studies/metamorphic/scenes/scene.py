@@ -16,7 +16,16 @@ import numpy as np
 from harness.channel.disturbance import Disturbance
 from harness.common.ground_fields import GroundField, read_ground_field
 from harness.common.recordings import AgentLook, RecordedScenario, list_scenarios, read_look
-from harness.types.vocabulary import Boxes, GroundTruth, Integers, Pose, Singles, Surfaces
+from harness.common.world_states import WorldState, read_world_state
+from harness.types.vocabulary import (
+    Boxes,
+    CameraImage,
+    GroundTruth,
+    Integers,
+    Pose,
+    Singles,
+    Surfaces,
+)
 
 PARTNERS = 2
 """At most: the roadside unit, then the nearest vehicles."""
@@ -35,6 +44,7 @@ class AgentView:
     surfaces: Surfaces | None  # that the points lie on, if they were recorded
     truth: GroundTruth  # at capture, in this LiDAR's frame; hits are its own
     parked_in_lidar: Boxes  # scenery
+    images: tuple[CameraImage, ...] = ()  # of the agent's cameras, if they were recorded
 
     @property
     def name(self) -> str:
@@ -71,6 +81,7 @@ class CooperativeScene:
     on_air: tuple[Disturbance, ...] = ()  # change payloads
     ground: GroundField | None = None  # of the town, if it was recorded
     in_town_frame: bool = True  # poses are those of the town's map, not moved or mirrored ones
+    world: WorldState | None = None  # that the pictures show, if it was recorded
 
     @property
     def views(self) -> tuple[AgentView, ...]:
@@ -118,6 +129,7 @@ def read_scene(source: SceneSource) -> CooperativeScene:
         ego=ego,
         partners=tuple(others[:PARTNERS]),
         ground=read_scenario_ground(source.scenario.folder),
+        world=read_world_state(source.scenario.folder, f"{source.moment:06}"),
     )
 
 
@@ -136,13 +148,20 @@ def iterate_other_views(source: SceneSource) -> Iterator[AgentView]:
 
 def read_view(source: SceneSource, agent: int, earlier: int = 0) -> AgentView:
     """Read what an agent saw at a scene's moment, or some moments earlier."""
+    moment = f"{source.moment - earlier:06}"
     return make_agent_view(
-        read_look(source.scenario.folder, agent, f"{source.moment - earlier:06}")
+        read_look(source.scenario.folder, agent, moment),
+        source.scenario.read_images(agent, moment),
     )
 
 
-def make_agent_view(look: AgentLook) -> AgentView:
-    """Return a look as a view whose agent knows where it is."""
+def make_agent_view(look: AgentLook, images: tuple[CameraImage, ...] = ()) -> AgentView:
+    """Return a look as a view whose agent knows where it is.
+
+    Args:
+        look: of the agent.
+        images: of its cameras.
+    """
     return AgentView(
         agent=look.agent,
         time=look.time,
@@ -152,6 +171,7 @@ def make_agent_view(look: AgentLook) -> AgentView:
         surfaces=look.surfaces,
         truth=look.truth,
         parked_in_lidar=look.parked_in_lidar,
+        images=images,
     )
 
 

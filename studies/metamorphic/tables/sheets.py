@@ -34,6 +34,9 @@ ERRORS = {
     "missed": "Missed (MultiTest 3): objects that no detection overlaps",
     "mislocalised": "Mislocalised (MultiTest 3): objects with an overlap of 0.5 at most",
     "additional": "Additional (MultiTest 3): detections that overlap no object",
+    "missed_in_pictures": "Missed in pictures (MultiTest 3): rectangles that no detection overlaps",
+    "mislocalised_in_pictures": "Mislocalised in pictures (MultiTest 3): an overlap of 0.5 at most",
+    "additional_in_pictures": "Additional in pictures (MultiTest 3): detections of no rectangle",
 }
 FITNESS = ("multitest_missed", "multitest_false", "multitest_localisation", "multitest")
 

@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 from tests.docs.reference import help_of
 from tests.studies.metamorphic.made_study import write_study
 
+OF_PICTURES = {"night", "blur", "glare", "dropped_camera", "miscalibration", "brightness"}
 PAGE = ROOT / "docs" / "reference" / "metamorphic-papers.md"
 NAMED = re.compile(r"\b(operator|relation|check|guide|table|function)s? ((?:`[^`]+`(?:, )?)+)")
 COMMAND = re.compile(r"`(crucible metamorphic [^`]+)`")
@@ -31,7 +32,7 @@ def named(kind: str) -> set[str]:
 
 def test_operators_are_those_of_the_papers() -> None:
     published = {name for name, make in MAKERS.items() if make().operator.paper != "ours"}
-    assert named("operator") == published | {"wet_ground"}
+    assert named("operator") == published | {"wet_ground", "mirrored", "same_view"} | OF_PICTURES
 
 
 def test_relations_are_there() -> None:
@@ -42,12 +43,14 @@ def test_relations_are_there() -> None:
 
 @pytest.mark.thorough
 def test_checks_and_tables_are_there(tmp_path: Path) -> None:
-    from studies.metamorphic.judging.rows import FAR_DISTANCES
+    from studies.metamorphic.judging.rows import FAR_DISTANCES, IN_PICTURES
     from studies.metamorphic.tables.choosing import build_guidance_sheets
     from studies.metamorphic.tables.sheets import build_sheets
 
     tables = StudyTables(write_study(tmp_path))
     checks = {*tables.checks["check"], *(f"long_range_{beyond:g}" for beyond in FAR_DISTANCES)}
+    # the study here has no pictures
+    checks |= {f"{name}{IN_PICTURES}" for name in ("missed", "mislocalised", "additional")}
     assert named("check") == checks
     sheets = [*build_sheets(tables), *build_guidance_sheets(tables)]
     # the study here has no sweeps for realism, which has tests of its own
