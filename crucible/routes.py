@@ -32,7 +32,7 @@ from harness.world.lane_graph import LaneGraph
 from harness.world.maps import load_road_network
 from harness.world.roadside import find_roadside_pose
 from harness.world.routes.files import read_routes
-from harness.world.routes.generate import add_generate_arguments, run_routes_generate
+from harness.world.routes.generate_command import add_generate_arguments, run_routes_generate
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.routes.resolve import resolve_routes
 from harness.world.simulators.carlite import CarliteSimulator

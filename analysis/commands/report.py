@@ -31,6 +31,7 @@ from analysis.tables.writing import format_latex_table, write_frame, write_text
 from analysis.terminal import console, print_escaped_line
 from harness.common.command_registry import CommandDeclaration
 from harness.common.progress_bar import show_bar
+from harness.records.reading import CampaignRecords
 from studies.attribution.tables import build_attributions_frame as attributed
 from studies.attribution.tables import build_twins_table
 
@@ -63,6 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_report_command(options: argparse.Namespace) -> int:
     """Make the report."""
+    # a folder that is none of a campaign is refused before a bar is shown
+    for folder in options.folders:
+        CampaignRecords(folder)
     # results are read, then drives: only then the number of steps is known
     with show_bar("results", 1, console=console) as bar:
         collection = read_collection(options, whole=not options.results_only)

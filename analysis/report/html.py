@@ -10,6 +10,8 @@ from analysis.drawing.svg import escape_markup
 VOID = {"meta", "br", "hr"}
 SCREEN_ONLY = "screen"
 """Class of folds that paper leaves closed."""
+MANY_COLUMNS = 12
+"""Columns from which a table may be as wide as the window."""
 
 
 class Markup(str):
@@ -124,5 +126,5 @@ def render_grid_table(
         "table",
         render_tag("thead", render_tag("tr", top)),
         render_tag("tbody", body),
-        class_="cells",
+        class_="cells many" if len(heads) >= MANY_COLUMNS else "cells",
     )

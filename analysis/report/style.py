@@ -101,6 +101,8 @@ footer{padding-top:40px;padding-bottom:40px;font-size:13.5px;color:var(--quiet)}
 """
 ROOMY = """
 table.cells{width:max-content;max-width:calc(50vw + 470px)}
+table.cells.many{max-width:calc(100vw - 40px);position:relative;left:50%;
+ transform:translateX(-50%)}
 """
 PHONE = """
 body{font-size:15px}

@@ -32,8 +32,13 @@ _printed: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
-def write_log_line(message: str) -> None:
-    """Write one line, if not too many of its kind were written."""
+def write_log_line(message: str, program: str = "carlite") -> None:
+    """Write one line, if not too many of its kind were written.
+
+    Args:
+        message: what is written.
+        program: how the line begins.
+    """
     count = _count(message)
     if count > FIRST_LINES and not is_power_of_ten(count):
         return
@@ -42,7 +47,7 @@ def write_log_line(message: str) -> None:
         text += f" ({count} times; next printed at {10 * count})"
     with contextlib.suppress(OSError, ValueError):
         try:
-            print(f"carlite: {text}", file=sys.stderr, flush=True)
+            print(f"{program}: {text}", file=sys.stderr, flush=True)
         except BrokenPipeError:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stderr.fileno())

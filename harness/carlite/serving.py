@@ -30,16 +30,37 @@ STOP_GRACE = 10.0
 """Seconds that a server has to stop in order once its stdin is closed."""
 
 
+HIGHEST_PORT = 65533
+"""Leaves room for the two ports above it."""
+
+
+class OptionError(UserError):
+    """A bad option of the command line."""
+
+
 class ServerArgumentParser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
         """Report a bad option, and the nearest valid one."""
         _, _, words = message.partition("unrecognized arguments: ")
-        options = list(self._option_string_actions)
-        close = get_close_matches(words.split()[0], options, n=1) if words else []
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise UserError(f"{message}{hint} (--help lists the options)")
+        if words:
+            message = describe_unknown_word(words.split()[0], list(self._option_string_actions))
+        raise OptionError(f"{message.removeprefix('argument ')} (--help lists the options)")
+
+
+def describe_unknown_word(word: str, options: list[str]) -> str:
+    """Return `unknown option --twon; did you mean --town?`.
+
+    Args:
+        word: that no option takes.
+        options: that there are.
+    """
+    if not word.startswith("-"):
+        return f"unexpected argument {word}"
+    name = word.partition("=")[0]
+    close = get_close_matches(name, options, n=1)
+    return f"unknown option {name}" + (f"; did you mean {close[0]}?" if close else "")
 
 
 def parse_listen_host(text: str) -> str:
@@ -49,29 +70,36 @@ def parse_listen_host(text: str) -> str:
     return text
 
 
-def port(text: str) -> int:
+def parse_port(text: str) -> int:
     """Return a port that leaves room for the two above it."""
-    number = int(text)
-    if not 0 <= number <= 65533:
-        raise argparse.ArgumentTypeError(f"port {number} is not within 0 and 65533")
-    return number
+    return parse_whole_number(text, HIGHEST_PORT, str(HIGHEST_PORT))
 
 
-def seed(text: str) -> int:
+def parse_seed(text: str) -> int:
     """Return a seed."""
-    number = int(text)
-    if not 0 <= number < 1 << 64:
-        raise argparse.ArgumentTypeError(f"seed {number} is not within 0 and 2^64 - 1")
-    return number
+    return parse_whole_number(text, (1 << 64) - 1, "2^64 - 1")
+
+
+def parse_whole_number(text: str, most: int, written: str) -> int:
+    """Return a number from 0 to a greatest one.
+
+    Args:
+        text: what was given.
+        most: the greatest number.
+        written: the greatest number as a message has it.
+    """
+    if not (text.isascii() and text.isdigit() and int(text) <= most):
+        raise argparse.ArgumentTypeError(f"{text}: must be a whole number from 0 to {written}")
+    return int(text)
 
 
 def parse_maps_folder(text: str) -> Path:
     """Return a folder that can be read."""
     path = Path(text)
     if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is not a folder")
+        raise argparse.ArgumentTypeError(f"folder not found: {text}")
     if not os.access(path, os.R_OK | os.X_OK):
-        raise argparse.ArgumentTypeError(f"{text} cannot be read")
+        raise argparse.ArgumentTypeError(f"folder cannot be read: {text}")
     return path
 
 
@@ -79,7 +107,7 @@ def parse_recordings_folder(text: str) -> Path:
     """Return a folder that can be written to."""
     path = parse_maps_folder(text)
     if not os.access(path, os.W_OK):
-        raise argparse.ArgumentTypeError(f"{text} cannot be written to")
+        raise argparse.ArgumentTypeError(f"folder cannot be written to: {text}")
     return path
 
 
@@ -100,7 +128,7 @@ def parse_server_options(arguments: list[str], program: str) -> argparse.Namespa
     )
     add(
         "--port",
-        type=port,
+        type=parse_port,
         default=2000,
         help="port for calls; 0: a free port (default: %(default)s)",
     )
@@ -117,7 +145,13 @@ def parse_server_options(arguments: list[str], program: str) -> argparse.Namespa
         type=parse_recordings_folder,
         help="folder in which relative names of recorder logs are taken (default: the working one)",
     )
-    add("--seed", metavar="N", type=seed, default=0, help="seed of all random streams (default: 0)")
+    add(
+        "--seed",
+        metavar="N",
+        type=parse_seed,
+        default=0,
+        help="seed of all random streams (default: 0)",
+    )
     add(
         "--traffic-manager",
         choices=("server", "client"),
@@ -214,6 +248,9 @@ def main(arguments: list[str], program: str = "python -m harness.carlite") -> in
         options = parse_server_options(arguments, program)
         with stopping_at_once():
             run(options)
+    except OptionError as problem:
+        log.write_log_line(str(problem), program)
+        return 2
     except UserError as problem:
         log.write_log_line(str(problem))
         return 2

@@ -91,8 +91,10 @@ def run_subcommand(subcommand: Subcommand, arguments: Sequence[str], program: st
     except OSError as problem:
         where = problem.filename or subcommand.name
         why, code = f"{where}: {problem.strerror or problem}", BAD_INPUT
-    except KeyboardInterrupt:
-        why, code = f"{program}: interrupted; files written so far are complete", INTERRUPTED
+    # a command that can be resumed says so in the exception
+    except KeyboardInterrupt as problem:
+        why = f"{program}: interrupted; {str(problem) or 'files written so far are complete'}"
+        code = INTERRUPTED
     print_problem(why)
     return code
 

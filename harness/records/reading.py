@@ -67,9 +67,11 @@ class CampaignRecords:
             refuse_link(folder, within=within)
         file = folder / "campaign.yaml"
         try:
-            there = file.exists()
+            there, has_folder = file.exists(), folder.exists()
         except OSError as problem:
             raise make_unreadable_error(folder, problem) from None
+        if not has_folder:
+            raise UserError(f"{folder}: folder not found")
         refuse_link(file)
         if not there or not is_regular(file):
             raise UserError(f"{folder}: not a campaign folder (no campaign.yaml in it)")

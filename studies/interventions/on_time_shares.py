@@ -32,8 +32,9 @@ PARTS = {
 }
 """What a disturbance changes in the boxes, by labels of `harness.evaluation.interventions`."""
 ON_TIME_NEEDED = (
-    "no shares of what messages on time change, which need the arms of all 15 combinations of"
-    " missed, mislocalised and additional detections and the rest (intervention=on_time_shares)"
+    "no shares of what messages on time change: the campaign lacks arms for them."
+    " intervention=on_time_shares drives them: missed, mislocalised and additional detections and"
+    " the rest in every combination."
 )
 
 

@@ -38,10 +38,10 @@ SAMPLED_ORDERS: tuple[Order, ...] = (
 )
 """The orders of `intervention=repair_permutations`: five shuffles by `random.Random(1)`."""
 NEEDED = (
-    "no Shapley shares, which need the arms of all 64 subsets of the six patterns"
-    " (intervention=repair_subsets) or of the five sampled orders (repair_permutations);"
-    " other orders are no random sample"
+    "no Shapley shares: the campaign lacks arms for them. intervention=repair_subsets drives all"
+    " arms, intervention=repair_permutations those of five random orders."
 )
+"""Arms of five orders may make up other orders, which are no random sample."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

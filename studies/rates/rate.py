@@ -221,6 +221,7 @@ def compute_range_share(parameter: Any, value: float | str) -> float:
 
 def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iterator[str]:
     """Drive until the rate is as precise as asked for; yield lines about it."""
+    from harness.campaign.printing.tables import format_quantity  # noqa: PLC0415
     from studies.search.driving import LEDGER_FOLDER, compute_fresh_seed, open_driver  # noqa: PLC0415
     from studies.search.following import DrivenEvaluations, follow_evaluations  # noqa: PLC0415
     from studies.search.ledger import (  # noqa: PLC0415
@@ -245,7 +246,8 @@ def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iter
     folder = ready.folder.with_name(f"{ready.folder.name}-rate")
     routes = len(samples.routes)
     driven = DrivenEvaluations(
-        plan=f"up to {len(rounds)} rounds × {routes} routes, until the interval is narrow",  # noqa: RUF001
+        plan=f"up to {format_quantity(len(rounds), 'round')} × {format_quantity(routes, 'route')},"  # noqa: RUF001
+        " until the interval is narrow",
         total=len(rounds) * routes,
         done=count_ledger_evaluations(folder / LEDGER_FOLDER / LEDGER_FILE),
         at_most=True,

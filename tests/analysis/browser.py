@@ -44,6 +44,9 @@ frame.onload = () => {{
     const box = each.getBoundingClientRect();
     return box.width > 0 && (box.right > {width} + 0.5 || box.left < -0.5);
   }});
+  const cut = [...page.querySelectorAll('table:not(.scroll table) thead th')].filter(each =>
+    each.offsetParent && each.getBoundingClientRect().right >
+      each.closest('table').getBoundingClientRect().right + 1);
   const words = [...page.querySelectorAll('main p, main td, main li')];
   const small = [...page.querySelectorAll('figure svg text')].filter(each =>
     each.getBoundingClientRect().height < 8);
@@ -59,6 +62,7 @@ frame.onload = () => {{
     ink: view.getComputedStyle(page.body).color,
     smallest: Math.min(...words.map(each => parseFloat(view.getComputedStyle(each).fontSize))),
     cramped: small.length,
+    cut: cut.map(each => each.textContent),
   }});
 }};
 </script></body></html>

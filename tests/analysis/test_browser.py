@@ -8,6 +8,7 @@ import pytest
 
 from analysis.drawing.palette import COLOURS
 from tests.analysis.browser import DARK, Seen, browse, look
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.thorough
 
@@ -44,6 +45,13 @@ def holds(seen: Seen, width: int, dark: bool) -> None:
 )
 def test_the_report_fits(report: Path, tmp_path: Path, width: int, dark: bool) -> None:
     holds(look(report, width, tmp_path, *([DARK] if dark else [])), width, dark)
+
+
+def test_no_head_of_a_table_stands_beyond_its_edge(tmp_path: Path) -> None:
+    """In the example report, whose tables have up to 18 columns, at the width of a laptop."""
+    seen = look(ROOT / "docs" / "example-report" / "report.html", 1400, tmp_path)
+    assert not seen.layout["wide"]
+    assert not seen.layout["cut"]
 
 
 def test_a_broken_page_is_noticed(report: Path, tmp_path: Path) -> None:

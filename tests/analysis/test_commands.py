@@ -199,7 +199,7 @@ def test_one_way_under_two_names_is_one_geometry() -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["tables", "nowhere"], "not a campaign folder"),
+        (["tables", "nowhere"], "nowhere: folder not found"),
         (["tables", "LITTLE", "--format", "xls"], "unknown format xls; valid formats: csv,"),
         (
             ["regress", "LITTLE", "--systems", "none"],

@@ -192,7 +192,7 @@ def test_the_command_prints_and_writes(
     printed = capsys.readouterr().out
     assert "violations, %; ground truth: seen (hit by the ego or the reference rig)" in printed
     assert "repair all six" in printed
-    assert "late/latency: no Shapley shares, which need the arms of all 64" in printed
+    assert "late/latency: no Shapley shares: the campaign lacks arms for them." in printed
     assert "regression (" in printed
     assert "late/latency: of 6 patterns, same direction 0, opposite 0, no direction 0" in printed
     table = pd.read_csv(tmp_path / "effects.csv")

@@ -22,7 +22,7 @@ from harness.common.protocols import (
     is_test_town,
 )
 from harness.world.maps import NAME, SHIPPED_TOWNS
-from harness.world.routes.generate import choose_routes_seed
+from harness.world.routes.generate_command import choose_routes_seed
 from tests.campaign.tiny import composed, write_route
 
 TEXT = b"A protocol that no study has.\n"

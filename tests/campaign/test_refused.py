@@ -77,7 +77,7 @@ LINES = {
     "retry_failed=perhaps": "retry_failed is 'perhaps'; true or false is needed",
     "routes.file=nowhere.xml": "routes.file: file not found: nowhere.xml",
     "routes.only=[elsewhere]": "has no route elsewhere",
-    "routes.clean_under=nowhere": "nowhere: not a campaign folder",
+    "routes.clean_under=nowhere": "nowhere: folder not found",
     "simulator.maps=/nowhere": "simulator.maps: folder not found: /nowhere",
     "cooperation.ahead.connected=-1": "cooperation.connected = -1: must be ≥ 0",
     "cooperation.ahead.connected_share=2": "cooperation.connected_share = 2: must be from 0 to 1",

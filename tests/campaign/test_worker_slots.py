@@ -9,8 +9,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,6 +40,7 @@ from harness.common.environments import AT_START
 from harness.common.errors import AttemptError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import iter_ledger_lines
+from harness.world.simulators import launching
 from tests.keys import key_of
 
 KEY = key_of("late", "none", "7", 1)
@@ -57,6 +59,34 @@ def work_in(folder: Path) -> TaskSettings:
         environment={},
         directory=folder,
     )
+
+
+def test_a_slot_whose_simulator_still_starts_is_stopped_at_once(tmp_path: Path) -> None:
+    """A CARLA that never answers would be waited for for ten minutes."""
+    program = tmp_path / "CarlaUE4.sh"
+    program.write_text("#!/bin/sh\nexec sleep 600\n")
+    program.chmod(0o755)
+    simulator: Any = {
+        "_target_": "harness.world.simulators.CarlaSimulator",
+        "root": str(tmp_path),
+        "start_timeout": 600.0,
+    }
+    slot = LocalWorkerSlot(replace(work_in(tmp_path), simulator=simulator), 0)
+    outcomes: list[AttemptOutcome] = []
+    thread = Thread(target=lambda: outcomes.append(slot.do(KEY, 1)))
+    thread.start()
+    while not launching._starting:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    slot.stop()
+    thread.join(60.0)
+    assert not thread.is_alive()
+    (outcome,) = outcomes
+    assert outcome.failure == "interrupted"
+    # nor does it start another one
+    assert slot.do(KEY, 2).failure == "interrupted"
+    assert not launching._starting
+    slot.close()
 
 
 class Moody:

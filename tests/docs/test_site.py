@@ -16,6 +16,13 @@ LOADED = re.compile(
     r"<(?:script|img|iframe)[^>]*\ssrc=[\"']?https?:|<link[^>]*stylesheet[^>]*https?:"
 )
 
+CODE_BLOCK = re.compile(r"<pre\b.*?</pre>", re.S)
+CUT_TABLE = re.compile(r"<p>\s*\|[^<]*(?:<code>|\|)")
+"""A paragraph that begins as a row of a table does: a blank line has cut the table."""
+
+LOST_ITEM = re.compile(r"\n\s*- <(?:strong|code)>")
+"""An item of a list that became a part of the paragraph before it, for want of a blank line."""
+
 
 def build(site: Path, *, config: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
     """Build the site strictly, as `make docs` does."""
@@ -40,7 +47,10 @@ def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: P
     written = list(tmp_path.rglob("*.html"))
     assert len(written) > 30
     for page in written:
-        assert not LOADED.search(page.read_text(encoding="utf-8")), page
+        html = page.read_text(encoding="utf-8")
+        assert not LOADED.search(html), page
+        assert not LOST_ITEM.search(CODE_BLOCK.sub("", html)), page
+        assert not CUT_TABLE.search(html), f"{page.name}: rows that belong to no table"
 
 
 @pytest.mark.thorough

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,7 @@ def test_all_that_a_slow_start_says_is_passed_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(carlite, "PATIENCE", 0.0)
+    monkeypatch.setattr(carlite, "_passed_on", set())
     more = tmp_path / "more"
     with launch_server([sys.executable, "-c", WORDY, str(more)], ROOT) as process:
         starting = carlite.ServerStartup(process)
@@ -99,6 +102,27 @@ def test_all_that_a_slow_start_says_is_passed_on(
         assert until(lambda: b"second" in process.read_log_since(0))
         assert starting.find_ready_line() is None
         assert process.read_log_since(0).decode() == capfd.readouterr().err
+
+
+def contains(read: Callable[[int], bytes], word: bytes) -> bool:
+    return word in read(0)
+
+
+def test_servers_of_several_workers_say_once_that_they_compile(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(carlite, "PATIENCE", 0.0)
+    monkeypatch.setattr(carlite, "_passed_on", set())
+    code = "import time; print('compiling'); time.sleep(60)"
+    with (
+        launch_server([sys.executable, "-uc", code], ROOT) as first,
+        launch_server([sys.executable, "-uc", code], ROOT) as second,
+    ):
+        for process in (first, second):
+            starting, read = carlite.ServerStartup(process), process.read_log_since
+            assert until(partial(contains, read, b"compiling"))
+            assert starting.find_ready_line() is None
+    assert capfd.readouterr().err == "compiling\n"
 
 
 @pytest.mark.thorough

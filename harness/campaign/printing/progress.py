@@ -203,7 +203,8 @@ class LiveTable(QuietListener):
         self._forecast.end_piece(worker, again=again)
         self._done += outcome.done
         self._retried += again
-        self._failed += not outcome.done and not again
+        # an interrupted try is no failure: the same command drives the attempt
+        self._failed += not outcome.done and not again and outcome.failure != "interrupted"
 
     def skip_attempt(self) -> None:
         """Count an attempt that need not be driven."""

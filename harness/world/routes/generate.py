@@ -7,28 +7,19 @@ could see the hazard. The routes of a kind are spread over strata of the reveal 
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import carla
 import numpy as np
 
 from harness.common.errors import AttemptError, UserError
-from harness.common.protocols import (
-    ROUTES,
-    derive_protocol_seed,
-    hash_protocol,
-    is_test_town,
-    refuse_unannounced,
-)
 from harness.common.randomness import derive_seed, make_named_stream
-from harness.common.terminal_lines import print_stdout_line
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.hazards.catalogue import SHIPPED_KINDS, build_hazard
@@ -37,15 +28,14 @@ from harness.world.hazards.parameters import NumberParameter, Parameter
 from harness.world.hazards.reports import EncounterReport
 from harness.world.hazards.spec import HazardSpec
 from harness.world.hazards.track import Track
-from harness.world.maps import load_road_network
 from harness.world.roads import RoadNetwork
 from harness.world.routes.aiming import choose_hazard_gap
-from harness.world.routes.files import RouteSpec, write_routes
-from harness.world.routes.hazard_files import write_hazards
+from harness.world.routes.files import RouteSpec
 from harness.world.routes.hazard_sites import HazardSite, iter_hazard_sites
+from harness.world.routes.placements import Check, KeptPlacements, describe_placement_world
 from harness.world.routes.progress import RouteProgressBar
 from harness.world.routes.quotas import RevealQuota
-from harness.world.routes.space import Space, build_declared_space, read_space, sample_parameters
+from harness.world.routes.space import Space, build_declared_space, sample_parameters
 from harness.world.routes.suitable import has_route_overlap, is_well_placed, is_worth_driving
 from harness.world.session import open_session
 from harness.world.simulators.carlite import CarliteSimulator
@@ -72,9 +62,6 @@ SELDOM = 1
 CLEAR = 12
 """Metres between a route's ends and the nearest junction."""
 TICK = 0.05
-
-Check: TypeAlias = Callable[[Route, HazardSpec], EncounterReport | None]
-"""How a hazard would meet the ego, None where it has no room."""
 
 
 class GenerationListener(Protocol):
@@ -269,72 +256,6 @@ def open_placement_check(stack: ExitStack, host: str, *, port: int, town: str, s
     return stands
 
 
-MAPS_HELP = "folder with OpenDRIVE files of further towns (default: none)"
-KINDS_HELP = f"hazards to place (default: {', '.join(SHIPPED)})"
-PORT_HELP = "port of a running simulator, in which every hazard is tried (default: a new carlite)"
-FEWER_HELP = "if some routes have no room, write the other routes (default: refuse)"
-SEED_HELP = "seed of routes and hazards (default: 0)"
-PROTOCOL_HELP = (
-    "protocol of a test town; the seed comes from the digest of the protocol (default: none)"
-)
-SPACE_HELP = "YAML file with narrower ranges: kind, parameter, then [low, high] or words"
-
-
-def choose_routes_seed(town: str, seed: int, protocol: Path | None) -> int:
-    """Return the seed of routes: that of the protocol in a test town, the one given elsewhere."""
-    refuse_unannounced([town], protocol)
-    if protocol is None:
-        return seed
-    if not is_test_town(town):
-        raise UserError(f"{town}: not a test town; give --seed and no --protocol")
-    return derive_protocol_seed(hash_protocol(protocol), ROUTES)
-
-
-def add_generate_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what `crucible routes generate` takes."""
-    parser.description = __doc__
-    add = parser.add_argument
-    add("--town", required=True, metavar="NAME", help="town to make routes in")
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--seed", type=int, default=0, metavar="N", help=SEED_HELP)
-    source.add_argument("--protocol", type=Path, metavar="FILE", help=PROTOCOL_HELP)
-    add("--count", type=int, default=32, metavar="N", help="number of routes (default: 32)")
-    add("--fewer", action="store_true", help=FEWER_HELP)
-    add("--kinds", default=",".join(SHIPPED), metavar="KIND[,KIND ...]", help=KINDS_HELP)
-    add("--space", type=Path, metavar="FILE", help=SPACE_HELP)
-    add("--maps", type=Path, metavar="DIR", help=MAPS_HELP)
-    add("--host", default="127.0.0.1", help="host of the simulator of --port (default: 127.0.0.1)")
-    add("--port", type=int, metavar="PORT", help=PORT_HELP)
-    add("--out", type=Path, required=True, metavar="DIR", help="folder for both files")
-
-
-def run_routes_generate(options: argparse.Namespace) -> int:
-    """Write `routes.xml` and `hazards.json` into a folder."""
-    if options.count < 1:
-        raise UserError(f"--count {options.count}: ask for one route or more")
-    town, seed = options.town, choose_routes_seed(options.town, options.seed, options.protocol)
-    network, kinds = load_road_network(town, options.maps), options.kinds.split(",")
-    refuse_unknown_kinds(kinds)
-    space = None if options.space is None else read_space(options.space, kinds)
-    routes, hazards = generate_in_simulator(
-        network,
-        town,
-        seed=seed,
-        count=options.count,
-        kinds=kinds,
-        space=space,
-        maps=options.maps,
-        address=None if options.port is None else (options.host, options.port),
-        fewer=options.fewer,
-    )
-    write_routes(options.out / "routes.xml", routes)
-    write_hazards(options.out / "hazards.json", hazards)
-    for shortage in iter_shortages(hazards, kinds, options.count):
-        print_stdout_line(shortage)
-    print_stdout_line(f"{len(routes)} routes with {len(hazards)} hazards in {options.out}")
-    return 0
-
-
 def generate_in_simulator(
     network: RoadNetwork,
     town: str,
@@ -346,6 +267,7 @@ def generate_in_simulator(
     space: Space | None = None,
     address: tuple[str, int] | None = None,
     fewer: bool = False,
+    kept: Path | None = None,
 ) -> tuple[list[RouteSpec], list[HazardSpec]]:
     """Return routes and hazards, each hazard tried in a running simulator.
 
@@ -359,6 +281,7 @@ def generate_in_simulator(
         space: parameters by kind; None: all that the kinds declare.
         address: host and port of the simulator; None: a new carlite.
         fewer: whether fewer routes are accepted.
+        kept: file of placements that were tried before, which is resumed; None: nothing is kept.
 
     Raises:
         UserError: no room for so many routes, or the simulator fails.
@@ -370,6 +293,10 @@ def generate_in_simulator(
                 server = stack.enter_context(CarliteSimulator(named).lease_server(town))
                 address = server.host, server.port
             host, port = address
+            check = open_placement_check(stack, host, port=port, town=town, seed=seed)
+            if kept is not None:
+                facts = describe_placement_world(network, town, seed)
+                check = stack.enter_context(KeptPlacements(kept, facts, check))
             return generate_routes(
                 network,
                 town,
@@ -377,7 +304,7 @@ def generate_in_simulator(
                 count=count,
                 kinds=kinds,
                 space=space,
-                check=open_placement_check(stack, host, port=port, town=town, seed=seed),
+                check=check,
                 watcher=stack.enter_context(RouteProgressBar(count)),
                 fewer=fewer,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 from harness.common.errors import UserError
 from harness.common.installation import PACKAGES
 from harness.common.subprocesses import build_module_command
+from harness.common.terminal_lines import break_for_stream
 from harness.world.simulators.launching import LaunchedServer, launch_server
 from harness.world.simulators.lease import LaunchError, SimulatorServer
 
@@ -76,9 +78,27 @@ class ServerStartup:
         line = READY.search(self._process.read_log_tail())
         if line is None and time.monotonic() > self._quiet_until:
             printed = self._process.read_log_since(self._passed_on)
-            print(printed.decode(errors="replace"), end="", file=sys.stderr, flush=True)
-            self._passed_on += len(printed)
+            whole = printed[: printed.rfind(b"\n") + 1]
+            for text in whole.decode(errors="replace").splitlines():
+                pass_line_on(text)
+            self._passed_on += len(whole)
         return line
+
+
+_passed_on: set[str] = set()
+"""Lines of starting servers that were printed."""
+_printing = threading.Lock()
+
+
+def pass_line_on(line: str) -> None:
+    """Print a line of a starting server, once for all servers of this process.
+
+    The servers of several workers compile at the same time, and say the same.
+    """
+    with _printing:
+        if line not in _passed_on:
+            _passed_on.add(line)
+            print(break_for_stream(line, sys.stderr), file=sys.stderr, flush=True)
 
 
 def check_maps_folder(maps: str | None) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -63,23 +65,47 @@ class LaunchedServer:
     def wait_for(self, answer: Callable[[], T | None], seconds: float) -> T:
         """Return the first answer there is; a server that ends or takes too long has failed."""
         until = time.monotonic() + seconds
-        while (reply := answer()) is None:
-            if not self.is_server_running():
-                raise self._make_launch_error("ended at the start")
-            if time.monotonic() > until:
-                raise self._make_launch_error(f"not ready after {seconds:g} s")
-            time.sleep(PAUSE)
-        return reply
+        _starting[threading.get_ident()] = self
+        try:
+            while (reply := answer()) is None:
+                if not self.is_server_running():
+                    raise self._make_launch_error("ended at the start")
+                if time.monotonic() > until:
+                    raise self._make_launch_error(f"not ready after {seconds:g} s")
+                time.sleep(PAUSE)
+            return reply
+        finally:
+            del _starting[threading.get_ident()]
 
     def _make_launch_error(self, how: str) -> LaunchError:
         tail = self.read_log_tail()
         reason = get_last_line(tail)
         return LaunchError(f"{how}; last line of its log: {reason}" if reason else how, tail)
 
+    def kill_at_once(self) -> None:
+        """Kill the whole group, which has nothing to save; who waits for it finds it ended."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._keeper.pid, signal.SIGKILL)
+
     def kill_server(self) -> None:
         """Kill the whole group; wait until it has exited and its ports are free."""
         end_group(self._keeper, SETTLE)
         wait_until_true(SETTLE, lambda: not group_is_there(self._keeper.pid))
+
+
+_starting: dict[int, LaunchedServer] = {}
+"""Servers that are not ready yet, by the thread that waits for each."""
+
+
+def kill_starting_server(thread: int) -> None:
+    """Kill the server that a thread waits for, if it waits for one.
+
+    Args:
+        thread: its identifier.
+    """
+    server = _starting.get(thread)
+    if server is not None:
+        server.kill_at_once()
 
 
 @contextmanager

@@ -57,7 +57,9 @@ MOST_TRIED = 24
 """Places at which an object is tried."""
 TRIED_APART = 4.0
 """Metres between them."""
-WHICH = SpaceParameter(name="object", unit="share of the road users seen, nearest first", high=1.0)
+WHICH = SpaceParameter(
+    name="object", unit="share of the road users that are seen, nearest first", high=1.0
+)
 
 
 class InsertObject:
@@ -191,7 +193,7 @@ class ScaleObject(ReplacedObject):
     name = "scale"
     space: Space = (
         WHICH,
-        *(SpaceParameter(name=axis, unit="factor", low=0.9, high=1.1) for axis in ("x", "y", "z")),
+        *(SpaceParameter(name=axis, unit="times", low=0.9, high=1.1) for axis in ("x", "y", "z")),
     )
 
     def make_replacement(

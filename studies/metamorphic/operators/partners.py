@@ -28,7 +28,7 @@ from studies.metamorphic.scenes.scene import (
 from studies.space import Space, SpaceParameter, Values, get_numeric_value
 
 WHICH: Space = (
-    SpaceParameter(name="partner", unit="1: the first", low=1, high=PARTNERS, kind="whole"),
+    SpaceParameter(name="partner", unit="1 is the first", low=1, high=PARTNERS, kind="whole"),
 )
 HowMany = Literal["one", "all"]
 

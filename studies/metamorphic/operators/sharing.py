@@ -42,7 +42,7 @@ class PartnerLatency:
 
     def __init__(self, most: int = 2) -> None:
         self.space: Space = (
-            SpaceParameter(name="looks", unit="looks of 1 s", low=1, high=most, kind="whole"),
+            SpaceParameter(name="looks", unit="1 s apart", low=1, high=most, kind="whole"),
         )
 
     def apply(

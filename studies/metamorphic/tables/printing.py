@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from harness.common.fitting_table import FittingTable
 from studies.metamorphic.catalogue import MAKERS
+from studies.metamorphic.scenes.operator import Need
 from studies.metamorphic.tables.realism import build_realism_sheets
 from studies.metamorphic.tables.road_sheet import build_road_sheet, has_road_measures
 from studies.metamorphic.tables.sheets import (
@@ -23,6 +25,20 @@ WIDE = 160
 """Columns of a terminal on which nothing of the listing is cut."""
 NAMES_SHOWN = 4
 """Names of a choice that the listing shows."""
+NEEDS: Mapping[Need, str] = {
+    "surfaces": "recorded surfaces",
+    "rings": "a LiDAR whose rays are known",
+    "road": "the drivable area",
+    "features": "feature maps in messages",
+    "earlier": "an earlier moment",
+}
+PAPERS = {
+    "cootest": "CooTest",
+    "v2xgen": "V2XGen",
+    "zhou_sun": "Zhou and Sun",
+    "multitest": "MultiTest",
+    "ours": "none (Crucible)",
+}
 
 
 def build_operator_listing(width: int) -> FittingTable:
@@ -42,10 +58,14 @@ def build_operator_listing(width: int) -> FittingTable:
             for parameter in operator.space
             if parameter.name not in entry.fixed
         ]
-        values += [f"{value} {name}" for name, value in entry.fixed.items()]
+        units = {parameter.name: parameter.unit for parameter in operator.space}
+        values += [
+            f"{parameter}: {add_unit(f'{value:g}', units.get(parameter, ''))}"
+            for parameter, value in entry.fixed.items()
+        ]
         cells = (
-            *(name, operator.level, operator.paper, "; ".join(values) or "-"),
-            ", ".join(sorted(operator.needs)) or "-",
+            *(name, operator.level, PAPERS[operator.paper], "; ".join(values) or "-"),
+            ", ".join(NEEDS[need] for need in sorted(operator.needs)) or "-",
             ", ".join(relation.name for relation in entry.relations),
         )
         if width >= WIDE:
@@ -59,10 +79,18 @@ def build_operator_listing(width: int) -> FittingTable:
 def describe_parameter_range(parameter: SpaceParameter) -> str:
     """Return the values that a parameter can have: a range with its unit, or names."""
     if parameter.kind != "choice":
-        return f"{parameter.name} {parameter.low:g} to {parameter.high:g} {parameter.unit}".rstrip()
+        # of whole numbers, two are both named
+        both = parameter.kind == "whole" and parameter.high - parameter.low == 1
+        reach = f"{parameter.low:g} {'or' if both else 'to'} {parameter.high:g}"
+        return f"{parameter.name}: {add_unit(reach, parameter.unit)}"
     shown = ", ".join(parameter.choices[:NAMES_SHOWN])
     more = len(parameter.choices) - NAMES_SHOWN
-    return f"{parameter.name} {shown}" + (f" and {more} more" if more > 0 else "")
+    return f"{parameter.name}: {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+def add_unit(values: str, unit: str) -> str:
+    """Return values with their unit; one of several words stands in brackets."""
+    return f"{values} ({unit})" if " " in unit else f"{values} {unit}".rstrip()
 
 
 def render_study_tables(folder: Path) -> list[FittingTable]:

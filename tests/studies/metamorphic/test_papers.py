@@ -88,5 +88,9 @@ def test_an_unknown_action_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_listing_names_what_can_be_chosen(width: int) -> None:
     cells = [cell for column in build_operator_listing(width).columns for cell in column.cells]
     shown = "\n".join(map(str, cells))
-    assert "side left, right" in shown
+    assert "side: left, right" in shown
+    assert "looks: 1 or 2 (1 s apart)" in shown
+    assert "count: 10 points" in shown
+    assert "milliseconds: 100 ms" in shown
+    assert "a LiDAR whose rays are known" in shown
     assert not re.search(r"0 to 0(?![.\d])", shown)

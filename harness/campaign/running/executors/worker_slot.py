@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from contextlib import ExitStack
 from functools import cached_property
@@ -17,7 +18,9 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import is_try_committed
 from harness.records.writing import classify_disk_problem
 from harness.world.simulators import LaunchError, Simulator, SimulatorServer
+from harness.world.simulators.launching import kill_starting_server
 
+INTERRUPTED = "the campaign was interrupted"
 KEPT = ("server_launch", "port_conflict", "disk")
 """Failures to lease a server that keep their class; all others count as `server_launch`."""
 
@@ -35,10 +38,12 @@ class LocalWorkerSlot:
         self._server: SimulatorServer | None = None
         self._process: AttemptProcess | None = None
         self._stopped = False
+        self._thread = 0  # that runs the current try
 
     def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
         """Run one try; complete records on disk count as done, however the process exited."""
         began = time.monotonic()
+        self._thread = threading.get_ident()
         # every way to fail has a class, by which the runner decides on another try
         try:
             failure, message = self._try_attempt(key, number)
@@ -56,7 +61,7 @@ class LocalWorkerSlot:
             failure, message, tail = None, "its records are complete", ""
         # an interrupted try is no failure of the attempt
         if failure is not None and self._stopped:
-            failure, message, tail = "interrupted", "the campaign was interrupted", ""
+            failure, message, tail = "interrupted", INTERRUPTED, ""
         # after a failure the server may be broken: the next try gets a new one
         if failure is not None or self._simulator.fresh:
             self._release_simulator()
@@ -75,11 +80,14 @@ class LocalWorkerSlot:
         return None if process is None else process.read_last_position()
 
     def stop(self) -> None:
-        """Kill the process of the current try."""
+        """Kill the process of the current try, or what the try is waiting for."""
         self._stopped = True
         process = self._process
         if process is not None:
             process.kill_group()
+        # a simulator or a fork server that still starts may take a minute
+        kill_starting_server(self._thread)
+        self._forks.close_server()
 
     def close(self) -> None:
         """Release the simulator, and end a fork server of its own."""
@@ -104,6 +112,7 @@ class LocalWorkerSlot:
 
     def _try_attempt(self, key: AttemptKey, number: int) -> Ending:
         server = self._ensure_simulator()
+        self._refuse_stopped()
         work = self._work
         task = AttemptTask(
             folder=work.folder,
@@ -130,9 +139,15 @@ class LocalWorkerSlot:
         self._process = None
         return ending
 
+    def _refuse_stopped(self) -> None:
+        """Start nothing any more for a slot that was stopped."""
+        if self._stopped:
+            raise AttemptError("interrupted", INTERRUPTED)
+
     def _ensure_simulator(self) -> SimulatorServer:
         if self._server is None or not self._server.is_alive():
             self._release_simulator()
+            self._refuse_stopped()
             lease = self._simulator.lease_server(self._work.town)
             try:
                 self._server = self._lease.enter_context(lease)
