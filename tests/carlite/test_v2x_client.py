@@ -103,7 +103,7 @@ def test_a_message_says_what_its_sender_is(world: carla.World, cars: Cars) -> No
     assert cam.power == pytest.approx(21.5 + 10.0 - loss, abs=0.2)
 
 
-def test_winner_has_its_own_loss(world: carla.World, cars: Cars) -> None:
+def test_winner_has_another_loss(world: carla.World, cars: Cars) -> None:
     near, other = cars
     receiver, frames = attach(near, "v2x", path_loss_model="winner", scenario="highway")
     sender, _ = attach(other, "v2x")
