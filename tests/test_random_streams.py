@@ -140,6 +140,7 @@ STREAMS = [
     "traffic/vehicles",
     "traffic/walkers",
     "training seeds/*",
+    "v2x/*/*",
     "verify/*",
     "weather",
     "weights",
