@@ -149,6 +149,7 @@ STREAMS = [
     "traffic/vehicles",
     "traffic/walkers",
     "training seeds/*",
+    "v2x/*/*",
     "verify/*",
     "weather",
     "weights",

@@ -33,6 +33,40 @@ def compare_sweep(name: str, sweep: Any, point_bytes: int) -> Comparisons:
     yield f"{name}.get_point_count", counted, len(sweep), 0
 
 
+def hear_radio(stage: Stage) -> Comparisons:
+    """Let two cars at rest hear one another, and compare what was said with the world."""
+    put_car_home(stage, 10)
+    place = carla.Transform(stage.place.transform(carla.Vector3D(x=15.0)), stage.place.rotation)
+    ahead = stage.put("vehicle.audi.tt", place)
+    plain = {"use_etsi_fading": "false", "path_loss_model": "winner", "scenario": "highway"}
+    ear, voice = (
+        stage.put("sensor.other.v2x", carla.Transform(), car, **plain) for car in (stage.car, ahead)
+    )
+    event = stage.heard(ear.listen)
+    distance = stage.car.get_location().distance(ahead.get_location())
+    # free space at 5.9 GHz, 21.5 dBm and 10 dBi
+    power = 31.5 - 32.4 - 20 * math.log10(distance) - 20 * math.log10(5.9)
+    yield "CAMEvent.get_message_count", event.get_message_count(), 1, 0
+    yield "CAMMessage.power", event[0].power, power, 0.5
+    said = event[0].get()["Message"]["Header"]["Station ID"]
+    yield "CAMMessage.get", said, ahead.id, 0
+    for sensor in (ear, voice):
+        sensor.stop()
+    ear, voice = (
+        stage.put("sensor.other.v2x_custom", carla.Transform(), car, **plain)
+        for car in (stage.car, ahead)
+    )
+    seen = voice.send("hazard ahead")
+    event = stage.heard(ear.listen)
+    yield "ServerSideSensor.send", seen, None, 0
+    yield "CustomV2XEvent.get_message_count", event.get_message_count(), 1, 0
+    yield "CustomV2XData.power", event[0].power, power, 0.5
+    yield "CustomV2XData.get", event[0].get()["Message"]["Message"], "hazard ahead", 0
+    for sensor in (ear, voice):
+        sensor.stop()
+    ahead.destroy()
+
+
 def hear_sensors(stage: Stage) -> Comparisons:
     """Let the sensors of a car at rest measure, and compare with the world's own numbers."""
     put_car_home(stage, 40)
@@ -248,4 +282,4 @@ def hear_motion(stage: Stage) -> Comparisons:
         sensor.destroy()
 
 
-SENSOR_PROBES = (hear_sensors, hear_events, hear_motion)
+SENSOR_PROBES = (hear_sensors, hear_radio, hear_events, hear_motion)

@@ -59,7 +59,7 @@ def test_every_sensor_of_the_list_can_be_spawned(world: carla.World) -> None:
     place = world.get_map().get_spawn_points()[0]
     place.location.z += 30.0
     names = [name for name in build_blueprint_library() if name.startswith("sensor.")]
-    assert len(names) == 16
+    assert len(names) == 18
     for name in names:
         sensor = world.spawn_actor(world.get_blueprint_library().find(name), place)
         assert sensor.type_id == name

@@ -143,7 +143,7 @@ def test_the_servers_traffic_manager_answers_for_every_port(raw: Raw) -> None:
     assert raw.value("is_traffic_manager_running", 8000) is True
 
 
-@pytest.mark.parametrize("name", ["v2x", "v2x_custom", "rss"])
+@pytest.mark.parametrize("name", ["rss"])
 def test_sensors_that_cannot_be_spawned_are_not_listed(world: carla.World, name: str) -> None:
     with pytest.raises(IndexError, match="not found"):
         world.get_blueprint_library().find(f"sensor.other.{name}")

@@ -51,7 +51,7 @@ NEVER_SENT = {
     "CAMEvent", "CAMMessage", "CustomV2XData", "CustomV2XEvent", "DVSEventArray", "Light",
     "OpticalFlowImage",
 }  # fmt: skip
-"""What lamps and sensors that carlite does not have would send."""
+"""What lamps would send, and what sensors send that tests of their own ask."""
 
 
 def members(kind: type) -> dict[str, object]:

@@ -145,10 +145,6 @@ def test_what_never_comes_is_refused_where_it_would_come_from(
 ) -> None:
     stage = Stage(client, world)
     sources: dict[str, Callable[[], object]] = {
-        "CAMEvent": lambda: stage.library.find("sensor.other.v2x"),
-        "CAMMessage": lambda: stage.library.find("sensor.other.v2x"),
-        "CustomV2XData": lambda: stage.library.find("sensor.other.v2x_custom"),
-        "CustomV2XEvent": lambda: stage.library.find("sensor.other.v2x_custom"),
         "WalkerBoneControlOut": stage.walker.get_bones,
         "bone_transform_out": stage.walker.get_bones,
     }

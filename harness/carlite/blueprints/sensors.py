@@ -1,7 +1,7 @@
 """Sensors, controllers and triggers: CARLA's ids with their attributes and defaults.
 
-The list has what can be spawned. CARLA's `sensor.other.rss`, `sensor.other.v2x` and
-`sensor.other.v2x_custom` are left out: a program that looks them up reads "blueprint not found".
+The list has what can be spawned. CARLA's `sensor.other.rss` is left out: a program that looks it up
+reads "blueprint not found".
 """
 
 from __future__ import annotations
@@ -124,6 +124,34 @@ _OBSTACLE: Defaults = {
     "only_dynamics": False,
     "debug_linetrace": False,
 }
+_RADIO: Defaults = {
+    "noise_seed": 0,
+    "transmit_power": 21.5,
+    "receiver_sensitivity": -99.0,
+    "frequency_ghz": 5.9,
+    "combined_antenna_gain": 10.0,
+    "scenario": ("highway", "rural", "urban"),
+    "path_loss_model": ("winner", "geometric"),
+    "path_loss_exponent": 2.7,
+    "d_ref": 1.0,
+    "filter_distance": 500.0,
+    "use_etsi_fading": True,
+    "custom_fading_stddev": 0.0,
+}
+_AWARENESS: Defaults = {
+    "gen_cam_min": 0.1,
+    "gen_cam_max": 1.0,
+    "fixed_rate": False,
+    **{
+        f"noise_{name}_{kind}": 0.0
+        for name in ("lat", "lon", "alt", "head")
+        for kind in ("stddev", "bias")
+    },
+    **{f"noise_accel_stddev_{axis}": 0.0 for axis in "xyz"},
+    "noise_yawrate_stddev": 0.0,
+    "noise_yawrate_bias": 0.0,
+    "noise_vel_stddev_x": 0.0,
+}
 _SENSORS: dict[str, Defaults] = {
     "camera.cosmos_visualization": {**_TICK, **_IMAGE},
     "camera.depth": {**_TICK, **_IMAGE},
@@ -141,6 +169,8 @@ _SENSORS: dict[str, Defaults] = {
     "other.lane_invasion": {},
     "other.obstacle": {**_TICK, **_OBSTACLE},
     "other.radar": {**_TICK, **_RADAR},
+    "other.v2x": {**_TICK, **_RADIO, **_AWARENESS},
+    "other.v2x_custom": {**_TICK, **_RADIO},
 }
 _PLAIN_ROLE = ("other.gnss", "other.imu", "other.radar")
 _TRIGGER: Defaults = {"friction": 3.5, "extent_x": 1.0, "extent_y": 1.0, "extent_z": 1.0}

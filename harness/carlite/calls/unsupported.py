@@ -47,7 +47,7 @@ calls.refuse_calls(
 )
 calls.refuse_calls("cameras have no graphics buffers here", ReplyKind.VOID, "enable_gbuffers")
 calls.refuse_calls("cameras have no graphics buffers here", ReplyKind.VALUE, "get_gbuffer_token")
-calls.refuse_calls("V2X sensors are not simulated", ReplyKind.VOID, "send", "set_ignored_vehicles")
+calls.refuse_calls("sensors see all vehicles here", ReplyKind.VOID, "set_ignored_vehicles")
 
 
 @calls.register_value

@@ -27,6 +27,8 @@ class FrameKind(IntEnum):
     INSTANCE_SEGMENTATION = 15
     COSMOS = 16
     WORLD = 17
+    V2X = 20
+    V2X_CUSTOM = 21
 
 
 KIND_OF = {
@@ -47,6 +49,8 @@ KIND_OF = {
     "sensor.camera.rgb": FrameKind.RGB,
     "sensor.camera.semantic_segmentation": FrameKind.SEMANTIC_SEGMENTATION,
     "sensor.camera.instance_segmentation": FrameKind.INSTANCE_SEGMENTATION,
+    "sensor.other.v2x": FrameKind.V2X,
+    "sensor.other.v2x_custom": FrameKind.V2X_CUSTOM,
 }
 
 NOWHERE = bytes(24)

@@ -28,8 +28,10 @@ from harness.carlite.wire.records import (
 from harness.carlite.wire.snapshot import Records
 from harness.carlite.world.population import ActorPopulation, Resident
 from harness.carlite.world.scenery_state import SceneryState
+from harness.carlite.world.v2x import V2XAir
 
 IN_CLIENT = "sensor.other.lane_invasion"
+BY_RADIO = (FrameKind.V2X, FrameKind.V2X_CUSTOM)
 SOON = 1e-6
 """Seconds by which a sensor may be early; sums of steps are not exact."""
 
@@ -58,7 +60,7 @@ class SensorWatch:
     """A sensor that sends frames.
 
     Attributes:
-        sensor: what captures them; None for a collision sensor, which only waits.
+        sensor: what captures them; None for collision and V2X sensors, which only wait.
         interval: seconds between frames, 0 for one each tick.
         due: when the next may be captured.
     """
@@ -86,6 +88,7 @@ class SensorObservation:
         self._scenery_state = scenery_state
         self._seed = seed
         self._watches: dict[int, SensorWatch] = {}
+        self.air = V2XAir(population, seed)
 
     def has_stream(self, actor_id: int) -> bool:
         """Whether an actor is a sensor whose frames the server sends."""
@@ -98,7 +101,9 @@ class SensorObservation:
         kind = frames.KIND_OF[resident.type_id]
         attributes = {one.id: one.value for one in resident.description.attributes}
         sensor = None
-        if kind != FrameKind.COLLISION:
+        if kind in BY_RADIO:
+            self.air.add_station(resident, attributes)
+        elif kind != FrameKind.COLLISION:
             sensor = sensors.make_sensor(resident.type_id, attributes, self._seed, resident.id)
         interval = float(attributes.get("sensor_tick", 0.0))
         self._watches[resident.id] = SensorWatch(
@@ -108,6 +113,7 @@ class SensorObservation:
     def remove_sensor(self, actor_id: int) -> None:
         """Drop a destroyed sensor."""
         self._watches.pop(actor_id, None)
+        self.air.remove_station(actor_id)
 
     def capture_due_frames(
         self, now: SensorTick, records: Records, has_listener: Callable[[int], bool]
@@ -117,17 +123,35 @@ class SensorObservation:
         A frame has the sensor's pose in the very bytes of the snapshot.
         """
         outgoing: list[tuple[int, bytes]] = []
+        heard = self._exchange_messages(now, has_listener)
         for actor_id, watch in self._watches.items():
             if has_listener(actor_id) and watch.is_due(now.elapsed):
                 slot = self._population.table.find_slot(actor_id)
                 pose = records["pose"][slot].tobytes()
                 header = frames.pack_frame_header(watch.kind, now.frame, now.elapsed, pose)
                 outgoing += [
-                    (actor_id, header + body) for body in self._capture_bodies(watch, slot, now)
+                    (actor_id, header + body)
+                    for body in (
+                        [heard[actor_id]]
+                        if actor_id in heard
+                        else self._capture_bodies(watch, slot, now)
+                    )
                 ]
         return outgoing
 
+    def _exchange_messages(
+        self, now: SensorTick, has_listener: Callable[[int], bool]
+    ) -> dict[int, bytes]:
+        """Return what V2X sensors hear in this tick; they send whether anyone listens or not."""
+        if not self.air:
+            return {}
+        scene = self._scenery_state.scene
+        scene.refresh_actors(now.frame)
+        return self.air.exchange_messages(scene, now.elapsed, has_listener)
+
     def _capture_bodies(self, watch: SensorWatch, slot: int, now: SensorTick) -> list[bytes]:
+        if watch.kind in BY_RADIO:
+            return []
         if watch.sensor is None:
             return self._list_collision_bodies(watch.resident, now.contacts)
         scene = self._scenery_state.scene

@@ -319,7 +319,9 @@ SERVER_SENSOR: Table = {
         "get_gbuffer_token", lambda s: s.camera.listen_to_gbuffer(BUFFER, print)
     ),
     "stop_gbuffer": Refused("get_gbuffer_token", lambda s: s.camera.stop_gbuffer(BUFFER)),
-    "send": Unheard("send", lambda s: s.camera.send("hello")),
+    "send": lambda s: (
+        s.put("sensor.other.v2x_custom", carla.Transform(), s.car).send("hello") is None
+    ),
     "set_ignored_vehicles": Refused(
         "set_ignored_vehicles", lambda s: s.camera.set_ignored_vehicles([s.car.id])
     ),
