@@ -52,7 +52,7 @@ class Blur(Disturbance):
 
     def __init__(
         self,
-        radius: float = 2.0,  # standard deviation, pixels of a picture of 256 pixels width
+        radius: float = 2.0,  # pixels of a picture of 256, standard deviation
         kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
     ) -> None:
         super().__init__(kinds)
@@ -166,8 +166,8 @@ class Miscalibration(Disturbance):
 
     def __init__(
         self,
-        degrees: float = 2.0,  # largest error of yaw, pitch and roll each, sampled per camera
-        metres: float = 0.0,  # largest error along each axis, sampled per camera
+        degrees: float = 2.0,  # degrees, largest error of yaw, pitch and roll, sampled per camera
+        metres: float = 0.0,  # m, largest error along each axis, sampled per camera
         kinds: Sequence[Kind] = ALL_AGENTS,  # agents: ego, roadside, vehicle
     ) -> None:
         super().__init__(kinds)

@@ -10,6 +10,7 @@ from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from studies.metamorphic.catalogue import MAKERS
 from studies.metamorphic.guiding.commands import add_null_options, add_select_options
+from studies.metamorphic.kitti.commands import add_kitti_options
 from studies.metamorphic.options import add_process_options, add_scenes_option, refuse_below_one
 from studies.metamorphic.pages.commands import (
     add_pack_options,
@@ -36,6 +37,7 @@ COMMAND = CommandDeclaration(
         " insert --keep vgt:0.15",
         "crucible metamorphic climb --scenes data/train --system fcooper --out data/worse",
         "crucible metamorphic natural --scenes data/pictures --out runs/natural",
+        "crucible metamorphic kitti KITTI/training --out data/kitti-inserted --count 20",
         "crucible metamorphic null studies/published/metamorphic.parquet --systems late",
         "crucible metamorphic select --scenes data/test --guide vgt_others --by early"
         " --out tests.json",
@@ -73,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_climb_options(actions.add_parser("climb", help="insert road users as long as errors grow"))
     add_natural_options(
         actions.add_parser("natural", help="measure how natural inserted road users are")
+    )
+    add_kitti_options(
+        actions.add_parser("kitti", help="insert a car into frames in KITTI's layout")
     )
     add_retrain_options(
         actions.add_parser("retrain", help="train on the scenes that guides keep, and compare")
