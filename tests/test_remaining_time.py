@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections import deque
 
 import pytest
+from rich.console import Console
 
 from harness.common.progress_bar import MOST_PIECES, BarForecast, show_bar
 from harness.common.remaining_time import (
@@ -261,3 +263,16 @@ def test_a_bar_of_nothing() -> None:
 
 def test_clock() -> None:
     assert [format_clock(value) for value in (0.4, 61.0, 3725.0)] == ["0:00", "1:01", "1:02:05"]
+
+
+def test_a_bar_whose_items_are_all_done_shows_no_time() -> None:
+    """Recorded scenarios are counted on the disk; the work of their episode is noted later."""
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=80)
+    with show_bar("scenarios", 2, units=100, console=console) as bar:
+        bar.note_work(40)
+        bar.show_done(2)
+        out.truncate(0)
+        bar._progress.refresh()
+        assert "2/2" in out.getvalue()
+        assert "left" not in out.getvalue()

@@ -26,7 +26,11 @@ from harness.types.precision import ClassMatches
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import VEHICLE, Boxes, Perceived
 
-SORTINGS: tuple[Sorting, ...] = ("frame", "global")
+SORTINGS: dict[Sorting, str] = {
+    "frame": "frame by frame",
+    "global": "by score over all frames",
+}
+"""Ways to sort detections, and their words."""
 
 
 def write_frame_patterns(
@@ -74,9 +78,11 @@ def write_frame_patterns(
     record = {"frames": rows, "average precision as in OpenCOOD": precision}
     write_whole(file, json.dumps(record, indent=1) + "\n")
     return [
-        f"AP of vehicles as in OpenCOOD, sorted by {row['sorting']}, @{row['overlap']}: "
+        f"AP of vehicles as in OpenCOOD, sorted {words}, @{row['overlap']}: "
         + ("-" if row["vehicles"] is None else f"{row['vehicles']:.3f}")
+        for sorting, words in SORTINGS.items()
         for row in precision
+        if row["sorting"] == sorting
     ]
 
 

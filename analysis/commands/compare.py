@@ -37,6 +37,7 @@ from analysis.figures.driving import (
     render_pairs_figure,
     render_subgroups_figure,
 )
+from analysis.report.html import format_counted_noun
 from analysis.sampled import describe_decided
 from analysis.subgroups import compute_subgroup_differences, parse_grouping
 from analysis.surrogates import GOAL_TIME, count_early_ends
@@ -253,7 +254,8 @@ def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several:
     head += ["p Holm"] if several else []
     mcnemar = bool(rows["p mcnemar"].notna().any())
     head += ["p McNemar"] if mcnemar else []
-    on = f"{len(comparison.pairs)} pairs on {rows['routes'].iloc[0]} routes"
+    on = format_counted_noun(len(comparison.pairs), "pair")
+    on += f" on {format_counted_noun(rows['routes'].iloc[0], 'route')}"
     title = f"{comparison.b.name} minus {comparison.a.name}: {on}"
     show_grid(
         title,
@@ -267,15 +269,18 @@ def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several:
                 f"  not paired, only in {side.name} ({len(rest)}): {format_route_list(rest)}"
             )
     for _, row in fewer.iterrows():
-        print_escaped_line(f"  {row['measure']}: known in both drives of {row['pairs']} pairs")
+        print_escaped_line(
+            f"  {row['measure']}: known in both drives of"
+            f" {format_counted_noun(row['pairs'], 'pair')}"
+        )
     show_early_ends(comparison)
     show_one_sided_hazards(comparison)
     # whether it could be significant at all
     differ = int(rows["routes that differ"].max())
     if differ < FEWEST_DIFFERING_ROUTES:
         print_escaped_line(
-            f"  the arms differ on {differ} routes: fewer than {FEWEST_DIFFERING_ROUTES} cannot"
-            " give p < 0.05"
+            f"  the arms differ on {format_counted_noun(differ, 'route')}: fewer than"
+            f" {FEWEST_DIFFERING_ROUTES} cannot give p < 0.05"
         )
 
 
@@ -289,7 +294,10 @@ def show_early_ends(comparison: ArmComparison) -> None:
             else "near misses, braking, stops and jerk are over whole drives, as these records lack"
             " them by distance: who ends early has fewer"
         )
-        print_escaped_line(f"  in {early} of {len(pairs)} pairs one drive ended earlier: {over}")
+        print_escaped_line(
+            f"  in {early} of {format_counted_noun(len(pairs), 'pair')} one drive ended earlier:"
+            f" {over}"
+        )
 
 
 def show_one_sided_hazards(comparison: ArmComparison) -> None:

@@ -19,6 +19,7 @@ from analysis.replay.recording import open_rerun_viewer, write_rerun_recording
 from analysis.replay.scene import Sweeps, read_kept_sweeps
 from analysis.replay.sheet import write_hazard_sheet
 from analysis.replay.stills import write_stills
+from analysis.report.html import format_counted_noun
 from analysis.terminal import console, print_escaped_line
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
@@ -183,7 +184,7 @@ def print_cases(collection: CampaignCollection) -> int:
     cases = list_violation_cases(collection)
     for case in cases:
         print_escaped_line(f"{case.number:4}  {case.title}: {case.what}")
-    print_escaped_line(f"{len(cases)} violations")
+    print_escaped_line(format_counted_noun(len(cases), "violation"))
     return collection.exit_code
 
 

@@ -51,7 +51,7 @@ def render_paragraph(*content: Content, class_: str = "") -> Markup:
 
 def format_counted_noun(count: int, what: str) -> str:
     """Return a number of things."""
-    return f"{count} {what}{'s' * (count != 1)}"
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def format_signed_difference(value: float, digits: int = 1) -> str:

@@ -100,8 +100,9 @@ class RemainingColumn(ProgressColumn):
     """The time that is left, as the task's own forecast has it."""
 
     def render(self, task: Task) -> Text:
-        """Return it."""
-        return Text(str(task.fields["forecast"]), no_wrap=True)
+        """Return it; nothing once all items are done, whatever is still put away."""
+        left = "" if task.finished else str(task.fields["forecast"])
+        return Text(left, no_wrap=True)
 
 
 class EstimatedBar:

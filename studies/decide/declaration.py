@@ -205,7 +205,8 @@ def read_declaration(file: Path) -> StudyDeclaration:
     try:
         content = read_yaml_within(file, follow=True)
     except (OSError, UnicodeDecodeError, NestingError) as problem:
-        raise UserError(f"{file}: cannot be read ({problem})") from None
+        reason = getattr(problem, "strerror", None) or problem
+        raise UserError(f"{file}: cannot be read ({reason})") from None
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         where = "" if mark is None else f" (line {mark.line + 1})"

@@ -17,6 +17,7 @@ from analysis.commands.options import (
 )
 from analysis.drawing.svg import render_svg_file
 from analysis.regression.estimators import format_ratio
+from analysis.report.html import format_counted_noun
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
@@ -195,7 +196,8 @@ def show_shapley_shares(title: str, rows: pd.DataFrame) -> None:
         for _, row in rows.iterrows()
     ]
     total = f"repair all six {first['total']:+.1f}"
-    pairs = f"{first['pairs']} pairs on {first['routes']} routes"
+    pairs = format_counted_noun(first["pairs"], "pair")
+    pairs += f" on {format_counted_noun(first['routes'], 'route')}"
     show_grid(
         f"Shapley shares, {title}: {total}; {orders}; {pairs}; {describe_row_truths(rows)}",
         head,
@@ -216,7 +218,8 @@ def show_on_time_shares(title: str, rows: pd.DataFrame) -> None:
         ]
         for _, row in rows.iterrows()
     ]
-    pairs = f"{first['pairs']} pairs on {first['routes']} routes"
+    pairs = format_counted_noun(first["pairs"], "pair")
+    pairs += f" on {format_counted_noun(first['routes'], 'route')}"
     show_grid(
         f"Boxes on time, {title}: {first['total']:+.1f}; exact Shapley shares, 24 orders; {pairs};"
         f" {describe_row_truths(rows)}",

@@ -224,6 +224,15 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert err.count("\n") == 1
 
 
+def test_one_pair_is_no_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_little(tmp_path / "one", routes=("1",), seeds=(1,))
+    code, out, _ = ran(capsys, "compare", folder, "late/none", "late/latency")
+    assert code == 0
+    assert ": 1 pair on 1 route" in out
+    assert "1 pairs" not in out
+    assert "1 routes" not in out
+
+
 def test_tables_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "other.csv"
     file.write_text("a,b\n1,2\n")

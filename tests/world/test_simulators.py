@@ -108,7 +108,7 @@ def contains(read: Callable[[int], bytes], word: bytes) -> bool:
     return word in read(0)
 
 
-def test_servers_of_several_workers_say_once_that_they_compile(
+def test_servers_of_several_workers_print_once_that_they_compile(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(carlite, "PATIENCE", 0.0)

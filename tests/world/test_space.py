@@ -68,5 +68,5 @@ def test_a_file_that_cannot_be_meant_is_refused(text: str, said: str, tmp_path: 
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"nothing\.yaml: cannot be read"):
+    with pytest.raises(UserError, match=r"nothing\.yaml: cannot be read \(No such file"):
         read_space(tmp_path / "nothing.yaml", ["cut_in"])

@@ -54,7 +54,8 @@ def read_space(path: Path, kinds: Sequence[str]) -> dict[str, dict[str, Paramete
     try:
         content = read_yaml_within(path, follow=True, aliases=True)
     except (OSError, UnicodeDecodeError, NestingError) as problem:
-        raise UserError(f"{path}: cannot be read ({problem})") from None
+        reason = getattr(problem, "strerror", None) or problem
+        raise UserError(f"{path}: cannot be read ({reason})") from None
     except (yaml.YAMLError, ValueError, RecursionError):
         raise UserError(f"{path}: is not valid YAML") from None
     if not isinstance(content, dict):

@@ -93,7 +93,7 @@ _printing = threading.Lock()
 def pass_line_on(line: str) -> None:
     """Print a line of a starting server, once for all servers of this process.
 
-    The servers of several workers compile at the same time, and say the same.
+    The servers of several workers compile at the same time, and print the same lines.
     """
     with _printing:
         if line not in _passed_on:

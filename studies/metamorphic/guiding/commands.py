@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from harness.common.errors import UserError
@@ -52,8 +53,11 @@ def add_null_options(parser: argparse.ArgumentParser) -> None:
 
 def run_null(options: argparse.Namespace) -> None:
     """Judge all guides where no test is harder than another."""
+    from rich import get_console  # noqa: PLC0415
+
     from harness.common.suggestions import describe_unknown_name  # noqa: PLC0415
     from studies.metamorphic.tables.choosing import build_null_sheet  # noqa: PLC0415
+    from studies.metamorphic.tables.printing import to_rich_table  # noqa: PLC0415
     from studies.metamorphic.tables.sheets import format_markdown  # noqa: PLC0415
     from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
 
@@ -69,8 +73,11 @@ def run_null(options: argparse.Namespace) -> None:
     sheet = build_null_sheet(
         tables, systems=systems, rates=options.rates, worlds=options.worlds, seed=options.seed
     )
-    text = format_markdown(sheet)
-    print_or_write_text(text, options.out)
+    # people get a table that fits their terminal, files and pipes get Markdown
+    if options.out is None and sys.stdout.isatty():
+        get_console().print(to_rich_table(sheet))
+    else:
+        print_or_write_text(format_markdown(sheet), options.out)
 
 
 def add_select_options(parser: argparse.ArgumentParser) -> None:

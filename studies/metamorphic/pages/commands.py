@@ -60,13 +60,14 @@ def add_pack_options(parser: argparse.ArgumentParser) -> None:
 
 def run_study_pack(options: argparse.Namespace) -> None:
     """Write the records of a study as one file, with boxes for the smallest findings only."""
+    from harness.campaign.printing.units import format_bytes  # noqa: PLC0415
     from studies.metamorphic.storage.packing import pack_study  # noqa: PLC0415
     from studies.metamorphic.tables.smallest import select_smallest_findings  # noqa: PLC0415
     from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
 
     scenes = {finding.scene for finding in select_smallest_findings(StudyTables(options.study))}
     pack_study(options.study, options.out, scenes)
-    print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
+    print(f"{options.out}: {format_bytes(options.out.stat().st_size)}")
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:

@@ -213,6 +213,7 @@ def build_null_sheet(
         seed: of the losses.
     """
     rows, columns = [], dict[str, None]()
+    without = dict[str, None]()  # guides that the study has no values of
     null = NullSampling(share=SHARE, worlds=worlds, seed=seed)
     for system in systems:
         pool = build_candidate_pool(tables, system)
@@ -230,7 +231,10 @@ def build_null_sheet(
         kept = round(SHARE * len(pool.scores)) / len(pool.scores)
         for lost, sums in worlds_by_rate.items():
             for guide in pool.guides:
-                cells = (format_null_gain(sums.get((guide, tests.check)), kept) for tests in checks)
+                cells = [format_null_gain(sums.get((guide, tests.check)), kept) for tests in checks]
+                if set(cells) == {NOTHING}:
+                    without[guide] = None
+                    continue
                 rows.append((system, guide, READS_TEXTS[GUIDES[guide].reads], lost, *cells))
     return TextSheet(
         name="null",
@@ -240,7 +244,8 @@ def build_null_sheet(
         names=4,
         note="Every road user is lost with one probability, whatever the test is. Cells have the"
         f" rate of errors in the best {100 * SHARE:g} % of tests as a multiple of that of random"
-        " choice, where 95 % of the worlds lie, and the multiple of the count after the semicolon.",
+        " choice, where 95 % of the worlds lie, and the multiple of the count after the semicolon."
+        + (f" No values in this study: {', '.join(without)}." if without else ""),
     )
 
 

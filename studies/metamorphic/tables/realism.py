@@ -60,7 +60,8 @@ def build_realism_sheet(tables: StudyTables) -> TextSheet:
         rows=tuple(rows),
         note="Sweeps of the ego. The distance is between normal distributions of"
         f" {len(RANGE_STATISTICS)} statistics of the range image, in units of their spread in"
-        " recorded sweeps; 0 is equal. FRD needs the activations of a trained network, and its"
+        f" recorded sweeps; 0 is equal. Fewer than {2 * len(RANGE_STATISTICS)} sweeps have no"
+        " distance. FRD needs the activations of a trained network, and its"
         f" numbers are others. `{CORRUPTED_OPERATOR}` is the control: {100 * LOST:g} % of points"
         f" are lost, {100 * NOISE:g} cm of noise.",
     )

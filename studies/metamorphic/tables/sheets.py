@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 
 import numpy as np
 import pandas as pd
@@ -168,9 +168,21 @@ def build_relations_sheet(tables: StudyTables) -> TextSheet:
         head=("operator", "relation", *tables.systems),
         rows=tuple(rows),
         names=2,
-        note=f"Exact: scenes that break it, of the scenes with detections. Band: scenarios beyond,"
-        f" of those tested (expected by chance), mean of the statistic, and p by Holm over the"
-        f" family of {len(above)} tests.",
+        note=f"Exact: scenes that break it, of the scenes with detections. {describe_band(above)}",
+    )
+
+
+def describe_band(above: Sized) -> str:
+    """Return what cells of relations with a band have.
+
+    Args:
+        above: tests of the family.
+    """
+    if not len(above):
+        return "Band: the mean of the statistic; there are too few scenarios for a test."
+    return (
+        "Band: scenarios beyond, of those tested (expected by chance), mean of the statistic, and"
+        f" p by Holm over the family of {len(above)} tests."
     )
 
 
@@ -349,6 +361,7 @@ def build_skipped_sheet(tables: StudyTables) -> TextSheet:
         head=("operator", "systems", "scenes", "first reason"),
         rows=tuple(rows),
         names=2,
+        note="" if rows else "None: all operators could change all scenes.",
     )
 
 
