@@ -157,7 +157,7 @@ def read_depths(place: Path) -> tuple[Singles, ...]:
 
 
 def read_depth(file: Path) -> Singles:
-    """Return (rows, columns) metres.
+    """Return (rows, columns) metres: of 16 bits in centimetres, or of 8 bits in metres (HEAL's).
 
     Raises:
         UserError: the file is no depth picture.
@@ -170,7 +170,7 @@ def read_depth(file: Path) -> Singles:
     except NOT_A_PICTURE as problem:
         why = str(problem).partition("\n")[0]
         raise UserError(f"{file}: not a depth picture ({why})") from None
-    return units.astype(np.float32) * np.float32(DEPTH_UNIT)
+    return units.astype(np.float32) * np.float32(1.0 if units.dtype == np.uint8 else DEPTH_UNIT)
 
 
 def read_pixels(file: Path, within: Path) -> NDArray[np.uint8]:

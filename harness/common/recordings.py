@@ -36,6 +36,8 @@ from harness.types.vocabulary import (
 PROTOCOL = "data_protocol.yaml"
 USUAL_INTERVAL = 1.0
 """Seconds between looks of recordings that do not name them."""
+USUAL_RIG = "v2xverse"
+"""The rig of recordings that do not name it."""
 POINT_UNIT = 1 / 256
 """Metres; sixteen bits reach 128 m."""
 INTENSITY_UNIT = 1 / 32767
@@ -80,6 +82,7 @@ class RecordedScenario:
     seed: int
     named_egos: tuple[int, ...] = field(default=(), kw_only=True)  # none: all vehicles
     interval: float = field(default=USUAL_INTERVAL, kw_only=True)  # s between looks
+    rig: str = field(default=USUAL_RIG, kw_only=True)  # of `conf/rig`
 
     def list_egos(self) -> list[int]:
         """Return the vehicles by whose looks a scenario is shown: all, unless it names some."""
@@ -132,6 +135,7 @@ def list_scenarios(folder: Path) -> list[RecordedScenario]:
                 record["seed"],
                 named_egos=tuple(record["egos"]),
                 interval=record["interval"],
+                rig=record["rig"],
             )
         )
     if not whole:
@@ -157,6 +161,7 @@ def read_protocol(protocol: Path) -> dict[str, Any]:
             "seed": int(record["seed"]),
             "egos": egos,
             "interval": interval,
+            "rig": str(record.get("rig", USUAL_RIG)),
         }
     except (*UNREADABLE, AttributeError) as problem:
         raise UserError(f"{protocol}: not of a recorded scenario ({problem!r})") from None

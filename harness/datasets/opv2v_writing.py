@@ -6,17 +6,18 @@ layout has no place for; their loaders ignore it, and ours reads it back.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from harness.common.recordings import AgentLook
+from harness.datasets.opv2v_pictures import write_opv2v_pictures
 from harness.datasets.point_files import pack_point_cloud
-from harness.datasets.scene_frames import KMH, AgentTrack, locate_carrier
+from harness.datasets.scene_frames import KMH, AgentTrack
 from harness.datasets.tilted_boxes import format_opv2v_pose, format_tilted_box
-from harness.types.vocabulary import CLASSES, VEHICLE
+from harness.types.vocabulary import CLASSES, VEHICLE, CameraImage, Singles
 
 EXTRA_KEY = "crucible"
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -29,6 +30,8 @@ def write_opv2v_look(
     *,
     number: int,
     cooperating: Collection[int],
+    images: Sequence[CameraImage] = (),
+    depths: Sequence[Singles] = (),
 ) -> None:
     """Write one look.
 
@@ -38,8 +41,11 @@ def write_opv2v_look(
         track: of the agent.
         number: of the look in its track.
         cooperating: agents of the scenario: OPV2V lists none of them as a vehicle.
+        images: of the agent's cameras.
+        depths: (rows, columns) metres of each image.
     """
     record = make_opv2v_record(look, track, number=number, cooperating=cooperating)
+    record |= write_opv2v_pictures(place, look, images, depths)
     place.with_name(f"{place.name}.pcd").write_bytes(pack_point_cloud(look.points_in_lidar))
     text = yaml.dump(record, Dumper=DUMPER, default_flow_style=None, sort_keys=True, width=4096)
     place.with_name(f"{place.name}.yaml").write_text(text)
@@ -54,7 +60,7 @@ def make_opv2v_record(
     without a return and cooperating vehicles are below `crucible`.
     """
     lidar = look.lidar_in_world
-    carrier = format_opv2v_pose(locate_carrier(look))
+    carrier = format_opv2v_pose(track.locate_carrier(look))
     speeds = track.estimate_user_speeds(number)
     vehicles: dict[int, dict[str, Any]] = {}
     others: dict[int, dict[str, Any]] = {}

@@ -7,6 +7,8 @@ run. EXPORTED is a folder of `crucible export-dataset --format opv2v`, RECORDED 
 it was made from (default: EXPORTED). Their packages must be importable: torch, Open3D, OpenCV,
 spconv. `pypcd`, which HEAL imports for another data set, is an empty module where it is absent.
 Printed are the largest differences in millimetres. The exit code is 1 if one is over a millimetre.
+With HEAL and an export with pictures, its camera data set is opened, too: pixels, depths, corners
+of boxes in pictures by its own projection, and the vehicles that its map of visibility shows.
 """
 
 from __future__ import annotations
@@ -23,6 +25,13 @@ from harness.common.recordings import AgentLook, RecordedScenario
 from harness.datasets.opening import open_recordings
 from harness.types.geometry import transform_boxes, transform_points
 from harness.types.vocabulary import VEHICLE, Floats
+from tests.datasets.boxes_of_others import list_corners
+from tests.datasets.outside_cameras import (
+    SETTINGS,
+    build_camera_dataset,
+    compare_pictures,
+    has_pictures,
+)
 
 RANGE = [-140.0, -140.0, -10.0, 140.0, 140.0, 10.0]
 MILLIMETRE = 1.0
@@ -45,9 +54,30 @@ def load_outside(checkout: Path) -> types.ModuleType:
     ):  # Matplotlib 3.9 dropped it; a drawing module calls it
         vars(matplotlib.cm)["get_cmap"] = matplotlib.colormaps.get_cmap
         print("shim: matplotlib.cm.get_cmap")
+    define_torchvision_operators()
     import opencood.data_utils.datasets as outside  # type: ignore[import-not-found]
 
     return outside  # type: ignore[no-any-return]
+
+
+def define_torchvision_operators() -> None:
+    """Declare operators that a torchvision for CUDA lacks next to a torch for CPUs; none runs."""
+    import torch
+
+    registry: Any = torch.library
+    try:
+        import torchvision  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: F401
+    except RuntimeError:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        OPERATORS.append(registry.Library("torchvision", "FRAGMENT"))
+        for name in ("nms", "qnms"):
+            OPERATORS[0].define(f"{name}(Tensor dets, Tensor scores, float iou) -> Tensor")
+        print("shim: operators of torchvision")
+
+
+OPERATORS: list[Any] = []
+"""Kept: a library that is dropped takes its operators along."""
 
 
 def build_outside_dataset(outside: Any, checkout: Path, exported: Path) -> Any:
@@ -178,16 +208,6 @@ def compare_boxes(
     return apart
 
 
-def list_corners(box: Floats) -> Floats:
-    """Return (8, 3) corners of an upright box."""
-    x, y, z, length, width, height, yaw = box
-    signs = np.array([(a, b, c) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)]) / 2
-    local = signs * [length, width, height]
-    turn = np.array([[np.cos(yaw), np.sin(yaw), 0], [-np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
-    corners: Floats = local @ turn + [x, y, z]
-    return corners
-
-
 def note_largest(differences: dict[str, float], name: str, metres: list[float]) -> None:
     """Note the largest of some differences in millimetres, and how many there were."""
     differences[name] = max(differences.get(name, 0.0), 1e3 * max(metres, default=0.0))
@@ -199,20 +219,43 @@ def main() -> int:
     """Compare all items, print the largest differences."""
     checkout, exported = Path(sys.argv[1]), Path(sys.argv[2])
     scenarios = {one.folder.name: one for one in open_recordings(Path(sys.argv[-1]))}
-    data = build_outside_dataset(load_outside(checkout), checkout, exported)
+    outside = load_outside(checkout)
+    data = build_outside_dataset(outside, checkout, exported)
     largest: dict[str, float] = {}
     for number in range(len(data)):
-        for name, difference in compare_item(data, number, scenarios).items():
-            if name.endswith("compared"):
-                largest[name] = largest.get(name, 0.0) + difference
-            else:
-                largest[name] = max(largest.get(name, 0.0), difference)
+        note_all(largest, compare_item(data, number, scenarios))
+    if (checkout / SETTINGS).is_file() and has_pictures(scenarios):
+        one = next(iter(scenarios.values()))
+        agent = one.list_agents()[0]
+        rows, columns = one.read_images(agent, one.list_moments(agent)[0])[0].pixels.shape[:2]
+        filmed = build_camera_dataset(outside, checkout, exported, (columns, rows))
+        for number in range(len(filmed)):
+            agents = list(filmed.retrieve_base_data(number))
+            scenario, moment, _ = locate_item(filmed, number, scenarios, agents)
+            note_all(largest, compare_pictures(filmed, number, scenario, moment))
+            _ = filmed[number]["ego"]  # their whole item, with images as tensors
     print(f"{len(data)} items of {len(scenarios)} scenarios; largest differences in mm:")
     for name, difference in largest.items():
         print(f"  {name}: {difference:.6g}")
-    limits = {name: 2.0 if name.startswith("intensity") else MILLIMETRE for name in largest}
-    bad = [n for n, d in largest.items() if not n.endswith("compared") and d > limits[n]]
-    return 1 if bad else 0
+    limits = {name: get_limit(name) for name in largest if not name.endswith("compared")}
+    return 1 if any(largest[name] > limit for name, limit in limits.items()) else 0
+
+
+def note_all(largest: dict[str, float], differences: dict[str, float]) -> None:
+    """Note the largest of differences, and the sum of what was compared."""
+    for name, difference in differences.items():
+        before = largest.get(name, 0.0)
+        summed = name.endswith("compared")
+        largest[name] = before + difference if summed else max(before, difference)
+
+
+def get_limit(name: str) -> float:
+    """Return the largest difference that passes: a millimetre, and half a step of what is whole."""
+    if name.startswith("intensity"):
+        return 2.0
+    return {"pixels of pictures": 0.0, "depths, m": 0.51, "labels that are no vehicle": 0.0}.get(
+        name, MILLIMETRE
+    )
 
 
 if __name__ == "__main__":

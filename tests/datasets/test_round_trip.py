@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 import yaml
 
 from crucible.commandline import start_subcommand as main
+from harness.common.recordings import PROTOCOL
 from harness.datasets.export import export_dataset
 from harness.datasets.opening import open_recordings
 from harness.datasets.opv2v_reading import read_opv2v_protocol
@@ -89,3 +92,35 @@ def test_no_export_into_its_source(
     command = ["export-dataset", "--format", "opv2v", str(source), str(exported.parent / where)]
     assert main(command) == 2
     assert "lies in the source" in capsys.readouterr().err
+
+
+def test_the_vehicle_stands_below_the_mount_of_its_rig(tmp_path: Path) -> None:
+    write_recording(tmp_path / "recorded", "testing")
+    protocol = tmp_path / "recorded/made-up" / PROTOCOL
+    for rig, back, up in (
+        ("v2xverse", 1.3, 1.85),
+        ("v2xverse_200m", 1.3, 1.85),
+        ("opv2v", -0.5, 1.9),
+    ):
+        known = json.loads(protocol.read_text()) | {"rig": rig}
+        protocol.write_text(json.dumps(known))
+        export_dataset(tmp_path / "recorded", tmp_path / rig, "opv2v")
+        record = yaml.safe_load((tmp_path / rig / "made-up/7/000000.yaml").read_text())
+        x, y, z, _, yaw, _ = record["lidar_pose"]
+        turn = math.radians(yaw)
+        there = [x - back * math.cos(turn), y - back * math.sin(turn), z - up]
+        assert record["true_ego_pos"][:3] == pytest.approx(there, abs=1e-5)
+        assert (
+            yaml.safe_load((tmp_path / rig / "made-up" / PROTOCOL).read_text())["crucible"]["rig"]
+            == rig
+        )
+
+
+def test_an_unknown_rig_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_recording(tmp_path / "recorded", "testing")
+    protocol = tmp_path / "recorded/made-up" / PROTOCOL
+    protocol.write_text(json.dumps(json.loads(protocol.read_text()) | {"rig": "my_rig"}))
+    command = ["export-dataset", "--format", "opv2v", str(tmp_path / "recorded")]
+    assert main([*command, str(tmp_path / "out")]) == 2
+    assert "rig my_rig: not in conf/rig" in capsys.readouterr().err
+    assert not list((tmp_path / "out").iterdir())
