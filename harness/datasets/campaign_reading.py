@@ -21,6 +21,7 @@ import numpy as np
 
 from harness.common.errors import UserError
 from harness.common.pictures import NOT_A_PICTURE
+from harness.common.progress_bar import track_items
 from harness.common.recordings import AgentLook, RecordedScenario
 from harness.common.safe_reading import LAID_ROUTE, read_json_within
 from harness.datasets.lidar_mounts import USUAL_MOUNTS, LidarMounts, parse_lidar_mounts
@@ -190,7 +191,7 @@ def open_campaign(folder: Path) -> list[RecordedScenario]:
     settings = records.header.get("settings")
     rig = settings.get("rig") if isinstance(settings, Mapping) else None
     scenarios: list[RecordedScenario] = []
-    for key, attempt in attempts:
+    for key, attempt in track_items(attempts, "attempts"):
         if not os.path.lexists(attempt / "points.parquet"):
             raise UserError(
                 f"{attempt}: no sweeps; a campaign keeps them with record.points=true, and pictures"

@@ -46,7 +46,8 @@ def build_camera_dataset(
     settings["root_dir"] = settings["validate_dir"] = settings["test_dir"] = str(exported)
     settings["train_params"]["max_cav"] = 7
     settings["comm_range"] = 1000.0
-    settings["input_source"] = ["camera", "depth", "lidar"]
+    has_depths = any(exported.glob("*/*/*_depth0.png"))  # campaigns keep none
+    settings["input_source"] = ["camera", "lidar", *(["depth"] if has_depths else [])]
     settings["postprocess"]["max_num"] = 300
     films = settings["heter"]["modality_setting"]["m2"]["data_aug_conf"]
     films.update(W=size[0], H=size[1])
