@@ -1,4 +1,6 @@
-"""Which objects a station puts into its next CPM (ETSI TS 103 324, clause 6.1), and since when.
+"""Which objects a station puts into its next CPM, and since when.
+
+Rules for vehicles are those of ETSI TS 103 324, for persons and cyclists those of TR 103 562.
 
 Detections have no names: a station follows them from capture to capture. An object is the nearest
 detection of its class to where its velocity takes it.
