@@ -337,9 +337,7 @@ class Channel:
         return [
             disturbance
             for disturbance in self.disturbances
-            if kind in disturbance.kinds
-            and not disturbance.of_sensors
-            and not disturbance.of_answers
+            if kind in disturbance.kinds and disturbance.of_messages
         ]
 
 

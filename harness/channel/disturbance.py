@@ -186,6 +186,11 @@ class Disturbance:
         return self.of_sweeps or self.of_pictures
 
     @property
+    def of_messages(self) -> bool:
+        """Whether this acts on messages: on what a sender believes, says, or on its way."""
+        return not (self.of_sensors or self.of_answers)
+
+    @property
     def what_it_changes(self) -> str:
         """What this is counted by, in words."""
         if self.of_sweeps:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.campaign.attempt.perception import count_remaining_hits
+from harness.campaign.attempt.lidar_hits import count_remaining_hits
 from harness.campaign.planning.plan import plan_campaign
 from harness.channel.channel import Channel
 from harness.channel.interference.weather import Fog, Rain

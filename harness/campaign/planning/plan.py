@@ -40,7 +40,6 @@ from harness.campaign.settings.interventions import (
 from harness.campaign.settings.links import with_links
 from harness.campaign.settings.message_formats import with_message_formats
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
-from harness.channel.disturbance import Disturbance
 from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.protocols import refuse_unannounced
@@ -290,11 +289,8 @@ def is_without_messages(settings: CampaignSettings, condition: str) -> bool:
         settings: of the campaign.
         condition: its name.
     """
-    parts = [one for _, one in build_condition_parts(settings, condition)]
-    return bool(parts) and all(
-        one.of_sensors or one.of_answers if isinstance(one, Disturbance) else one.partners is None
-        for one in parts
-    )
+    of_messages = [part.of_messages for _, part in build_condition_parts(settings, condition)]
+    return bool(of_messages) and not any(of_messages)
 
 
 def choose_routes(

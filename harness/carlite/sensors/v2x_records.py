@@ -70,6 +70,6 @@ def pack_cam(power: float, numbers: Mapping[str, int]) -> bytes:
 def pack_custom(power: float, station: int, text: bytes) -> bytes:
     """Return a custom message with its received power in dBm."""
     body = bytearray(CUSTOM_SIZE)
-    struct.pack_into("<fxxxxqqq", body, 0, power, PROTOCOL, CUSTOM_ID, station)
+    struct.pack_into("<fxxxxqqq", body, 0, *(power, PROTOCOL, CUSTOM_ID, station))
     body[32 : 32 + len(text)] = text
     return bytes(body)

@@ -57,6 +57,11 @@ class SceneChange(ABC):  # noqa: B024 - subclasses override the moments that the
         self.sample = 0  # above 0: sampled again, for twins
 
     @property
+    def of_messages(self) -> bool:
+        """Whether it is about messages."""
+        return self.partners is not None
+
+    @property
     def sort(self) -> str:
         """What it is called where it is the only one of its sort."""
         return type(self).name
