@@ -32,6 +32,10 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with the code of bad input."""
+        for option in self._actions:
+            # argparse names the place of the action, and none of the actions
+            if message.endswith(f"required: {option.dest}") and option.choices:
+                message = f"one of these is needed: {', '.join(map(str, option.choices))}"
         print_problem(f"{self.prog}: {message} (--help lists the options)")
         sys.exit(BAD_INPUT)
 

@@ -20,6 +20,8 @@ CODE_BLOCK = re.compile(r"<pre\b.*?</pre>", re.S)
 CUT_TABLE = re.compile(r"<p>\s*\|[^<]*(?:<code>|\|)")
 """A paragraph that begins as a row of a table does: a blank line has cut the table."""
 
+RESTARTED = re.compile(r"</ol>\s*<div class=.?highlight\b(?:(?!</div>).)*</div>\s*<ol>", re.S)
+"""A list that begins again at 1 after a block of code, for want of an indent."""
 LOST_ITEM = re.compile(r"\n\s*- <(?:strong|code)>")
 """An item of a list that became a part of the paragraph before it, for want of a blank line."""
 
@@ -49,6 +51,7 @@ def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: P
     for page in written:
         html = page.read_text(encoding="utf-8")
         assert not LOADED.search(html), page
+        assert not RESTARTED.search(html), page
         assert not LOST_ITEM.search(CODE_BLOCK.sub("", html)), page
         assert not CUT_TABLE.search(html), f"{page.name}: rows that belong to no table"
 
