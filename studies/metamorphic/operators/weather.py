@@ -8,6 +8,7 @@ one.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
@@ -67,15 +68,15 @@ class WeatherOperator(ABC):
         )
         outcomes = (first, *others)
         changed = sum(outcome.changed for outcome in outcomes)
-        air = self.describe_air(values)
-        if not changed and not (air and has_pictures(scene)):
+        air = self.describe_air(values) if has_pictures(scene) else {}
+        if not changed and not air:
             return ChangedScene(scene=scene, expectation=TruthExpectation(), changed=0)
         sensed = replace(
             scene,
             ego=replace_sweep(ego, first),
             partners=tuple(map(replace_sweep, partners, others)),
         )
-        if air and has_pictures(scene):
+        if air:
             # weather of the picture and weather of the LiDAR are one
             sensed = show_world(sensed, get_recorded_world(scene).change_weather(**air))
             changed += count_changed_pixels(scene.views, sensed.views)
@@ -137,8 +138,10 @@ class SnowOperator(WeatherOperator):
 
     def describe_air(self, values: Values) -> dict[str, float]:
         """Return air as dim as with the flakes."""
-        flakes = extinction.make_snow_flakes(get_numeric_value(values, "rate"))
-        return picture_weather.show_snow(flakes.extinction)
+        rate = get_numeric_value(values, "rate")
+        if rate == 0:
+            return {}
+        return picture_weather.show_snow(extinction.make_snow_flakes(rate).extinction)
 
     def apply_weather(
         self, sweep: Sweep, values: Values, random: np.random.Generator
@@ -171,7 +174,8 @@ class FogOperator(WeatherOperator):
 
     def describe_air(self, values: Values) -> dict[str, float]:
         """Return fog."""
-        return picture_weather.show_fog(get_numeric_value(values, "visibility"))
+        visibility = get_numeric_value(values, "visibility")
+        return {} if math.isinf(visibility) else picture_weather.show_fog(visibility)
 
     def apply_weather(
         self, sweep: Sweep, values: Values, random: np.random.Generator

@@ -213,3 +213,11 @@ def test_intensity_may_stay_as_in_dry_air(scene: CooperativeScene) -> None:
     assert set(kept.ego.points_in_lidar[:, 3].tolist()) == set(
         scene.ego.points_in_lidar[:, 3].tolist()
     )
+
+
+def test_no_weather_shows_nothing_in_pictures() -> None:
+    assert not SnowOperator().describe_air({"rate": 0.0})
+    assert not FogOperator().describe_air({"visibility": math.inf})
+    assert not WetGroundOperator().describe_air({"water": 0.0})
+    assert not DryAir().describe_air({})
+    assert RainOperator().describe_air({"rate": 25.0}) == {"precipitation": 50.0}
