@@ -31,6 +31,7 @@ NEEDS: Mapping[Need, str] = {
     "road": "the drivable area",
     "features": "feature maps in messages",
     "earlier": "an earlier moment",
+    "pictures": "recorded pictures",
 }
 PAPERS = {
     "cootest": "CooTest",
