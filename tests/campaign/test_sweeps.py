@@ -26,7 +26,7 @@ from harness.channel.interference.pose_error import Fixed as FixedPoseError
 from harness.checks.sweep_disturbance import make_raw_sweep
 from harness.common.errors import UserError
 from harness.records.arms import Arm
-from harness.types.vocabulary import Features, Kind, Payload, Points
+from harness.types.vocabulary import Features, Kind, Payload, Perceived, Points
 from tests.campaign.tiny import composed, write_route
 from tests.channel.episode import (
     PERIOD,
@@ -180,6 +180,9 @@ def test_every_size_happens(name: str) -> None:
         raw = make_raw_sweep("ego", 0)
         seen = replace(observation("ego", "ego", 0), points_in_lidar=raw.points_in_lidar)
         episode.channel.sense_sweep(seen, raw.surfaces, raw.sensitivity)
+    if made.of_answers:
+        answer = Perceived(some_boxes(), some_boxes())
+        episode.channel.hold_answer(answer, observation("ego", "ego", 0))
     episode.channel.audit.verify_deliveries()
     assert not episode.channel.audit.tally.effects.none
 

@@ -69,7 +69,7 @@ def test_an_error_depends_on_the_time_and_not_on_when_else_it_is_asked_for() -> 
 def test_receivers_share_the_part_that_they_should() -> None:
     def sample(shared: float) -> Floats:
         errors = []
-        for seed in range(600):
+        for seed in range(250):
             disturbance = GnssError(1.0, 0.0, shared=shared)
             disturbance.reset(seed, "route-4")
             errors.append(
@@ -82,7 +82,7 @@ def test_receivers_share_the_part_that_they_should() -> None:
 
     for shared in (0.0, 0.5, 1.0):
         correlation = sample(shared)
-        assert correlation[np.triu_indices(3, 1)] == pytest.approx([shared] * 3, abs=0.12)
+        assert correlation[np.triu_indices(3, 1)] == pytest.approx([shared] * 3, abs=0.18)
 
 
 def test_roadside_units_are_surveyed_and_the_ego_is_not() -> None:

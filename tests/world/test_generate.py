@@ -147,8 +147,8 @@ def test_a_mover_that_commits_too_far_ahead_is_not_taken() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--out", "/proc/x"], "/proc/x/routes.xml: cannot be written (No such file or directory)"),
-        (["--out", __file__], f"{__file__}/routes.xml: cannot be written (File exists)"),
+        (["--out", "/proc/x"], "/proc/x/placements.jsonl: cannot be written (No such file"),
+        (["--out", __file__], f"{__file__}/placements.jsonl: cannot be written (File exists)"),
         (["--out", "{}", "--port", "0"], "127.0.0.1:0: nothing listens there; mend that, or try"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 
 from harness.common.errors import AttemptError
 from harness.types.vocabulary import Pose
-from harness.world import rig
+from harness.world import sensor_frames
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import EgoVehicle
 from harness.world.poses import to_carla_transform
@@ -86,7 +86,7 @@ def test_rest_and_listen_again(context: AttemptContext, post: ScanningPost) -> N
 def test_a_missing_frame_is_named(
     context: AttemptContext, post: ScanningPost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rig, "PATIENCE", 0.3)
+    monkeypatch.setattr(sensor_frames, "PATIENCE", 0.3)
     scan = next_scan(context, post, 1)
     with pytest.raises(AttemptError, match="LiDAR frame") as caught:
         post.collect_scan(scan.frame + 1)
