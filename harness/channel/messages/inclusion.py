@@ -1,6 +1,7 @@
 """Which objects a station puts into its next CPM, and since when.
 
-Rules for vehicles are those of ETSI TS 103 324, for persons and cyclists those of TR 103 562.
+Rules for vehicles are those of ETSI TS 103 324, as a public implementation cites them. Those for
+persons and cyclists are meant to be those of TR 103 562, and have not been compared with its text.
 
 Detections have no names: a station follows them from capture to capture. An object is the nearest
 detection of its class to where its velocity takes it.
