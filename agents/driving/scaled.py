@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from agents.driving.driver import Driver
 from harness.common.errors import UserError
 from harness.types.drivers import RouteDriver
@@ -40,16 +42,15 @@ class ScaledDriver(RouteDriver):
                 " cruise speed"
             )
         self._driver.scale_speed(factor)
-
-    @property
-    def planned_xy(self) -> Floats:  # type: ignore[override]
-        """Where the ego plans to be after each of the next planning steps: (up to 10, 2) m."""
-        return self._driver.planned_xy
+        self.planned_xy: Floats = np.zeros((0, 2))
 
     def reset(self, route: Route) -> None:
         """Start a route."""
         self._driver.reset(route)
+        self.planned_xy = self._driver.planned_xy
 
     def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
-        """Return the control of the driver."""
-        return self._driver.step(observation, detections_in_lidar)
+        """Return the control of the driver, and take over its plan."""
+        control = self._driver.step(observation, detections_in_lidar)
+        self.planned_xy = self._driver.planned_xy
+        return control

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -16,5 +17,5 @@ def apply_function(function: type[Function], *arguments: Any) -> Tensor:
         arguments: of its `forward`, without the context.
     """
     # torch has no types for `Function.apply`
-    result: Tensor = function.apply(*arguments)  # type: ignore[no-untyped-call]
-    return result
+    apply: Callable[..., Tensor] = function.apply
+    return apply(*arguments)

@@ -7,10 +7,10 @@ then reaches its driver later. `latency` delays messages alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance, refuse_negative
+from harness.channel.interference.delays import FixedDelay, UniformDelay
 from harness.common.errors import UserError
 from harness.types.vocabulary import Observation
 
@@ -39,7 +39,7 @@ class EgoLatency(Disturbance, ABC):
         """Return the delay of this episode."""
 
 
-class Fixed(EgoLatency):
+class Fixed(FixedDelay, EgoLatency):
     """Always the same delay."""
 
     safe_from_file = True
@@ -53,27 +53,12 @@ class Fixed(EgoLatency):
         refuse_negative("own_latency", "s", seconds=seconds)
         self.longest = seconds
 
-    @property
-    def seconds(self) -> Mapping[str, float]:
-        """The one delay."""
-        return {"seconds": self.longest}
-
-    @property
-    def longest_delay(self) -> float:
-        """Seconds that this adds."""
-        return self.longest
-
-    @property
-    def constant_delay(self) -> float:
-        """Seconds that this adds, always."""
-        return self.longest
-
     def answer_delay(self, observation: Observation) -> float:
         """Return the one delay."""
         return self.longest
 
 
-class Uniform(EgoLatency):
+class Uniform(UniformDelay, EgoLatency):
     """Any delay between two."""
 
     safe_from_file = True
@@ -87,16 +72,6 @@ class Uniform(EgoLatency):
         if not 0 <= low <= high:
             raise UserError(f"own_latency: low = {low} s, high = {high} s: must be 0 ≤ low ≤ high")
         self.low, self.high = low, high
-
-    @property
-    def seconds(self) -> Mapping[str, float]:
-        """The ends of the range."""
-        return {"low": self.low, "high": self.high}
-
-    @property
-    def longest_delay(self) -> float:
-        """Seconds that this adds at most."""
-        return self.high
 
     def answer_delay(self, observation: Observation) -> float:
         """Return a delay between the two, the same at every step of an episode."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import PARTNERS, Disturbance, refuse_negative
+from harness.channel.interference.delays import FixedDelay, UniformDelay
 from harness.common.errors import UserError
 from harness.types.vocabulary import Kind, Message
 
@@ -55,7 +56,7 @@ class LatencyDisturbance(Disturbance, ABC):
         """Return a delay in seconds."""
 
 
-class Fixed(LatencyDisturbance):
+class Fixed(FixedDelay, LatencyDisturbance):
     """Always the same delay."""
 
     safe_from_file = True
@@ -70,27 +71,12 @@ class Fixed(LatencyDisturbance):
         refuse_negative("latency", "s", seconds=seconds)
         self.longest = seconds
 
-    @property
-    def seconds(self) -> Mapping[str, float]:
-        """The one delay."""
-        return {"seconds": self.longest}
-
-    @property
-    def longest_delay(self) -> float:
-        """Seconds that this adds."""
-        return self.longest
-
-    @property
-    def constant_delay(self) -> float:
-        """Seconds that this adds, always."""
-        return self.longest
-
     def sample_delay(self, random: np.random.Generator) -> float:
         """Return the one delay."""
         return self.longest
 
 
-class Uniform(LatencyDisturbance):
+class Uniform(UniformDelay, LatencyDisturbance):
     """Any delay between two."""
 
     safe_from_file = True
@@ -106,16 +92,6 @@ class Uniform(LatencyDisturbance):
         if not 0 <= low <= high:
             raise UserError(f"latency: low = {low} s, high = {high} s: must be 0 ≤ low ≤ high")
         self.low, self.high = low, high
-
-    @property
-    def seconds(self) -> Mapping[str, float]:
-        """The ends of the range."""
-        return {"low": self.low, "high": self.high}
-
-    @property
-    def longest_delay(self) -> float:
-        """Seconds that this adds at most."""
-        return self.high
 
     def sample_delay(self, random: np.random.Generator) -> float:
         """Return a delay between the two."""
