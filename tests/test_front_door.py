@@ -63,8 +63,10 @@ def test_the_help_of_run_ends_with_examples() -> None:
     assert printed.endswith(format_examples(SUBCOMMANDS["run"]) + "\n")
 
 
-OF_SEVERAL = ("routes", "maps", "metamorphic")
+OF_SEVERAL = ("routes", "maps", "metamorphic", "models")
 ACTIONS = (
+    "models check",
+    "models export",
     "routes list",
     "routes check",
     "routes plot",

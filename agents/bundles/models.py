@@ -1,4 +1,4 @@
-"""`crucible models check DIR`: what published models are, before they drive."""
+"""`crucible models check | export`: folders of published models, read and written."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from harness.common.errors import UserError
 COMMAND = CommandDeclaration(
     group="Systems",
     rank=60,
-    purpose="check folders of published models: form, files, weights, licence",
+    purpose="check folders of published models, or write one",
     extra="run,learn",
     examples=(
         "crucible models check checkpoints",
-        "crucible models check models/coperception/pointpillar-v2xvit-intermediate-opv2v-22",
+        "crucible models export v2xvit --weights runs/full/full_v2xvit.safetensors --out exported",
     ),
 )
 FAILED = 1
@@ -23,14 +23,47 @@ FAILED = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `crucible models` takes."""
-    parser.add_argument("action", choices=("check",), help="check: read, and run nothing")
-    parser.add_argument(
+    actions = parser.add_subparsers(dest="action", required=True)
+    action = actions.add_parser("check", help="read published models, and run nothing of them")
+    action.add_argument(
         "folder",
         type=Path,
         metavar="DIR",
         help="a model's folder, or one with models up to four folders below",
     )
-    parser.set_defaults(run=check_models)
+    action.set_defaults(run=check_models)
+    action = actions.add_parser("export", help="write a full network for V2Xverse's code")
+    action.add_argument(
+        "scheme", metavar="SCHEME", help="single, early, late, fcooper, v2vnet, v2xvit or codriving"
+    )
+    action.add_argument(
+        "--weights",
+        required=True,
+        metavar="FILE",
+        help="a full network's, from `crucible train --size full`; or random",
+    )
+    action.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
+    action.set_defaults(run=export_weights)
+
+
+def export_weights(options: argparse.Namespace) -> int:
+    """Write the folder, and say what is in it."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from agents.bundles.model_export import export_model  # noqa: PLC0415 - needs torch
+    from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
+    from agents.perception.loading import load_network  # noqa: PLC0415
+    from harness.common.terminal_lines import print_plain_line  # noqa: PLC0415
+
+    kind = SCHEMES.get(options.scheme)
+    if kind is None:
+        raise UserError(f"{options.scheme}: no such scheme (valid: {', '.join(SCHEMES)})")
+    network = load_network(kind(), "full", options.weights)
+    files = export_model(network, options.out, weights=options.weights)
+    count = sum(numbers.numel() for numbers in network.parameters())
+    names = ", ".join(file.name for file in files)
+    print_plain_line(Console(), f"{options.out}: {names}; {count:,} parameters")
+    return 0
 
 
 def check_models(options: argparse.Namespace) -> int:

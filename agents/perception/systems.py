@@ -364,15 +364,18 @@ def transform_sent_boxes(message: Message, lidar_in_world: Pose) -> Boxes:
     return transform_boxes(message.payload, message.lidar_in_world, lidar_in_world)
 
 
-def make_network_system(fusion: FusionModule, weights: str | None = None) -> NetworkSystem:
-    """Return the lite system that fuses so, with these weights or with ours.
+def make_network_system(
+    fusion: FusionModule, weights: str | None = None, size: Size = "lite"
+) -> NetworkSystem:
+    """Return the system that fuses so, with these weights or with ours.
 
     Args:
         fusion: the scheme's module.
         weights: a file, `random`, or None for the shipped weights.
+        size: `lite` or `full`.
     """
     if isinstance(fusion, IntermediateFusion):
-        return Intermediate(fusion, weights=weights)
+        return Intermediate(fusion, size, weights=weights)
     kinds: tuple[type[Single | Early | Late], ...] = (Single, Early, Late)
     kind = next(system for system in kinds if isinstance(fusion, system.stage))
-    return kind(weights=weights)
+    return kind(size, weights=weights)

@@ -18,6 +18,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 
 from agents.perception.cameras.systems import CAMERA_FOLDER, Modality, make_seeing_system
+from agents.perception.designs import Size
 from agents.perception.fusion.catalogue import is_shipped
 from agents.perception.loading import FOLDER, get_weight_file_name
 from agents.perception.systems import NetworkSystem, make_network_system
@@ -73,6 +74,7 @@ class EvaluationOptions:
     card: bool  # and into the card of the weights
     frames: Path | None = None  # where the patterns of each sample go
     senses: Modality | None = None  # of a network with cameras; none: the network without them
+    size: Size = "lite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +94,13 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     if options.weights is None and not is_shipped(type(fusion)):
         raise UserError("--weights FILE is needed for a fusion module of your own")
     folder = FOLDER if options.senses is None else CAMERA_FOLDER
-    file = options.weights or folder / get_weight_file_name(type(fusion))
+    file = options.weights or folder / get_weight_file_name(type(fusion), options.size)
     if options.card:
         read_weight_card(file)
     weights = None if options.weights is None else str(options.weights)
     system: NetworkSystem
     if options.senses is None:
-        system = make_network_system(fusion, weights)
+        system = make_network_system(fusion, weights, options.size)
     else:
         system = make_seeing_system(fusion, options.senses, weights)
     # on what

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from agents.perception.cameras.network import SeeingNetwork
 from agents.perception.cameras.systems import CAMERA_FOLDER, make_seeing_system
+from agents.perception.designs import Size
 from agents.perception.detector import set_weights_channels_last
 from agents.perception.fusion.base import FusionModule
 from agents.perception.fusion.catalogue import SCHEMES, is_shipped
@@ -175,24 +176,26 @@ def train_network(config: TrainingConfig) -> TrainingRun:
     best = config.out / "best.safetensors"
     save_weights(best, current.best_state, {"epoch": current.epoch})
     save_weights(
-        choose_weights_folder(config) / get_weight_file_name(type(fusion)),
+        choose_weights_folder(config) / get_weight_file_name(type(fusion), config.size),
         current.best_state,
         make_weight_card(current, recorded, len(samples)),
         choose_seeing_points(config.make_fusion(), str(best), held_out)
         if seeing
-        else choose_operating_points(config.make_fusion(), best, held_out),
+        else choose_operating_points(config.make_fusion(), best, held_out, size=config.size),
     )
     return current
 
 
 def choose_operating_points(
-    fusion: FusionModule, weights: Path, held_out: RecordedSamples
+    fusion: FusionModule, weights: Path, held_out: RecordedSamples, *, size: Size = "lite"
 ) -> dict[str, OperatingPoint]:
     """Return the operating point of every scheme that uses some weights."""
     others = [kind() for kind in SCHEMES.values() if kind.trained_as == fusion.scheme]
     schemes = others if is_shipped(type(fusion)) else [fusion]
     return {
-        scheme.scheme: choose_operating_point(make_network_system(scheme, str(weights)), held_out)
+        scheme.scheme: choose_operating_point(
+            make_network_system(scheme, str(weights), size), held_out
+        )
         for scheme in schemes
     }
 
@@ -210,8 +213,11 @@ def load_training_scenarios(folders: list[Path]) -> list[RecordedScenario]:
 
 
 def choose_weights_folder(config: TrainingConfig) -> Path:
-    """Return where the best weights go: ours by default replace those that come with Crucible."""
-    shipped = is_shipped(type(config.make_fusion()))
+    """Return where the best weights go: ours by default replace those that come with Crucible.
+
+    Weights of full networks do not come with it.
+    """
+    shipped = is_shipped(type(config.make_fusion())) and config.size == "lite"
     ours = FOLDER if config.senses is None else CAMERA_FOLDER
     return config.weights or (ours if shipped else config.out)
 
@@ -224,7 +230,7 @@ def start_run(config: TrainingConfig) -> TrainingRun:
         network = start_seeing_network(config)
     else:
         fusion = config.make_fusion()
-        network = PerceptionNetwork(fusion, fusion.choose_design("lite"))
+        network = PerceptionNetwork(fusion, fusion.choose_design(config.size))
     set_weights_channels_last(network)
     if config.start is not None and config.senses is None:
         load_shared_layers(network, config.start, all_layers=config.all_layers)
@@ -345,7 +351,7 @@ def validate_weights(
     if config.senses is not None:
         system = make_seeing_system(config.make_fusion(), config.validated, str(averaged))
     else:
-        system = make_network_system(config.make_fusion(), str(averaged))
+        system = make_network_system(config.make_fusion(), str(averaged), config.size)
     system.operating_point = make_zero_thresholds()
     table = evaluate_detections(
         detect_and_report,

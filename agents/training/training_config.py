@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from agents.perception.cameras.systems import Modality
+from agents.perception.designs import Size
 from agents.perception.fusion.base import FusionModule
 from agents.training.detection_metrics import Visible
 from agents.training.fusion_names import make_fusion_module
@@ -42,6 +43,7 @@ class TrainingConfig:
     all_layers: bool = False  # take all layers from `start`: train the same scheme further
     whole: bool  # show the whole window to networks that can be trained on parts of it
     senses: Trained | None = None  # what is trained of a network with cameras; none without them
+    size: Size = "lite"  # full: V2Xverse's layers, a hundred times as many weights
 
     def make_fusion(self) -> FusionModule:
         """Return a new fusion module, without weights yet."""
@@ -62,8 +64,9 @@ class TrainingConfig:
 def make_run_identity(config: TrainingConfig) -> dict[str, Any]:
     """Return what makes a run this one; where its files lie does not."""
     options = {option.name: getattr(config, option.name) for option in fields(config)}
-    for newer in ("all_layers", "senses"):  # runs that do not know them yet go on
-        if not options[newer]:
+    # runs that do not know newer options yet go on
+    for newer, usual in (("all_layers", False), ("senses", None), ("size", "lite")):
+        if options[newer] == usual:
             del options[newer]
     return {
         **{name: value for name, value in options.items() if name not in FILES},

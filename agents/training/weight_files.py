@@ -102,7 +102,7 @@ def make_training_card(
     return {
         "scheme": config.scheme,
         **({"settings": list(config.settings)} if config.settings else {}),
-        "size": "lite",
+        "size": config.size,
         "data": {**describe_recordings(recorded), "samples": samples},
         "command": format_train_command(config),
         "seed": config.seed,
@@ -133,6 +133,7 @@ def format_train_command(config: TrainingConfig) -> str:
     words += [f"--seed {config.seed} --trial {config.trial}"]
     words += [f"--most {config.most}"] if config.most else []
     words += [f"--senses {config.senses}"] if config.senses else []
+    words += [f"--size {config.size}"] if config.size != "lite" else []
     words += [f"--{name}" for name in ("freeze", "whole", "interference") if getattr(config, name)]
     return " ".join(words)
 

@@ -44,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             " network without cameras)"
         ),
     )
+    add(
+        "--size",
+        choices=("lite", "full"),
+        default="lite",
+        help="size of the network; full needs --weights (default: lite)",
+    )
     add("--most", type=int, default=200, metavar="N", help="samples, spread evenly (default: 200)")
     add(
         "--out",

@@ -1,4 +1,4 @@
-"""`crucible train`: the lite network of a fusion scheme."""
+"""`crucible train`: the network of a fusion scheme."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help=(
             "folder for the best weights (default: replace the shipped weights; for your"
-            " own module: --out)"
+            " own module, or size full: --out)"
         ),
     )
     add(
@@ -114,6 +114,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     add(
+        "--size",
+        choices=("lite", "full"),
+        default="lite",
+        help=(
+            "full: V2Xverse's layers, which `crucible models export` writes for its code; for a GPU"
+            " (default: lite)"
+        ),
+    )
+    add(
         "--trial",
         type=int,
         default=100,
@@ -133,6 +142,8 @@ def run_train(options: argparse.Namespace) -> None:
         raise UserError(f"--peak-rate {options.peak_rate:g}: must be > 0")
     if options.scheme in SCHEMES and (used := SCHEMES[options.scheme].trained_as) != options.scheme:
         raise UserError(f"--scheme {options.scheme}: uses weights of {used}; train --scheme {used}")
+    if options.size == "full" and options.senses is not None:
+        raise UserError("--senses: networks with cameras come in size lite only")
     if options.all_layers and options.start is None:
         raise UserError("--all-layers: needs --start, whose layers it takes")
     if str(options.start) in SCHEMES:
