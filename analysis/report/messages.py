@@ -36,7 +36,7 @@ def render_messages_section(report: ReportContents) -> Markup:
             "kB/s, with 95 % confidence intervals",
         ),
     ]
-    names = ("messages", "ages", "fates", "ages_used")
+    names = ("messages", "ages", "fates", "ages_used", "staleness")
     return render_section(
         "messages",
         "Messages",

@@ -12,6 +12,7 @@ from analysis.tables.from_frames import build_frame_tables
 from analysis.tables.from_results import build_result_tables
 from analysis.tables.ground_truth import add_ground_truth_titles
 from analysis.tables.precision import build_precision_tables, read_detections
+from analysis.tables.staleness import build_staleness_table
 from analysis.tables.table import EstimatesTable
 
 
@@ -36,5 +37,5 @@ def build_all_tables(
         if not collection.packed:
             stage("detections")
             tables += build_precision_tables(collection, read_detections(collection))
-            tables += build_box_tables(collection)
+            tables += [*build_box_tables(collection), build_staleness_table(collection)]
     return add_ground_truth_titles([*tables, *build_curve_tables(collection, tables)], collection)

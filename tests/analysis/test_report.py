@@ -34,7 +34,16 @@ pytestmark = pytest.mark.thorough
 ARM = [("late", "none")]
 TABLES = [
     *("driving", "patterns", "patterns_disturbed", "before_violation", "bands", "along_route"),
-    *("precision", "precision_bands", "seeds", "ages", "ages_used", "messages", "fates"),
+    *(
+        "precision",
+        "precision_bands",
+        "seeds",
+        "ages",
+        "ages_used",
+        "staleness",
+        "messages",
+        "fates",
+    ),
 ]
 
 

@@ -27,7 +27,10 @@ from tests.analysis.little import Drive
 from tests.packing.conftest import Packed
 
 MESSAGE_TABLES = {"ages", "delivered", "fates", "messages", "volume", "curves"}
-BOX_TABLES = {"along_route", "precision", "precision_bands", "precision_ego_alone", "after_sensing"}
+BOX_TABLES = {
+    *("along_route", "precision", "precision_bands", "precision_ego_alone", "after_sensing"),
+    "staleness",
+}
 
 
 def csv_in(folder: Path) -> dict[str, pd.DataFrame]:
