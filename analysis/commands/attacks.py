@@ -29,8 +29,8 @@ COMMAND = CommandDeclaration(
 
 
 DESCRIPTION = """Print, for each attack under each defence, what share of the lies was believed and
-stopped, what was rejected of honest partners, the time of the defence, violations and driving score,
-with intervals; and paired differences to the same routes without the attack or the defence."""
+stopped, what was rejected of honest partners, the time of the defence, violations and the driving
+score, with intervals; and paired differences to the same routes without the attack or defence."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

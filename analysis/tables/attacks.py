@@ -37,8 +37,8 @@ SUMS = (
 )
 """Of an attempt: what is summed over its planning steps."""
 MILLISECONDS = 1e3
-FEWEST_ROUTES = 3
-"""Routes below which no difference is called decided: so few have no interval worth its name."""
+LEVEL = 0.05
+"""Of the sign-flip test, above which a difference is undecided: below six routes it always is."""
 
 
 def build_attack_frame(collection: CampaignCollection) -> pd.DataFrame:
@@ -99,7 +99,8 @@ def estimate_measures(arm: Arm, drives: pd.DataFrame) -> Iterator[tuple[str, Int
     if arm[ATTACK] != NONE:
         yield "added boxes believed, %", share("believed", "added")
         yield "left out and missed, %", share("missed", "gone")
-        believed = (drives["believed"] + drives["missed"] > 0).to_numpy(np.float64)
+        lies = drives[["believed", "missed"]].to_numpy(np.float64).sum(1)
+        believed = np.asarray(lies > 0, np.float64)
         yield "drives with a lie believed, %", scale_estimate(estimate_share(believed, clusters))
         if arm[DEFENCE] != NONE:
             yield "added boxes stopped, %", share("stopped", "added")
@@ -165,14 +166,13 @@ def make_difference_rows(
         ("driving score", "driving_score", 1.0),
     ):
         row = estimate_difference(pairs, measure, column, scale)
-        low, high, routes = (float(str(row[name])) for name in ("low", "high", "routes"))
-        decided = routes >= FEWEST_ROUTES and (low > 0 or high < 0)
+        decided = float(str(row["p"])) <= LEVEL
         yield {
             **name_arm(arm),
             "measure": f"{measure}, {words}",
             "value": row["difference"],
-            "low": low,
-            "high": high,
+            "low": row["low"],
+            "high": row["high"],
             "drives": row["pairs"],
             "routes": row["routes"],
             "p": row["p"],

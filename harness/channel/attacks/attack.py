@@ -1,8 +1,8 @@
 """Insiders: partners with valid keys that lie in what they send; and what is known of their lies.
 
 An attack declares a goal, its knowledge and its budget: which partners lie, from when, how much.
-It acts before disturbances and before a format of messages, and is counted as they are: where
-messages reach the system. Its vocabulary is that of van der Heijden et al. (Survey on Misbehavior
+It acts before disturbances, and is counted as they are: where messages reach the system (decision
+0122). Its vocabulary is that of van der Heijden et al. (Survey on Misbehavior
 Detection in Cooperative Intelligent Transportation Systems, IEEE COMST 2019): an insider is a
 station with a valid certificate, so that signatures do not help.
 """

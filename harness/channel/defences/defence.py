@@ -1,6 +1,6 @@
 """What judges messages between the channel and fusion: whole messages, or boxes in them.
 
-Signatures are assumed to be valid: a defence looks at content only. It knows what the ego knows,
+Signatures are assumed to be valid: a defence looks at content only (decision 0123). It knows what the ego knows,
 and neither ground truth nor which partners lie.
 """
 
