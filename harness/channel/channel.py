@@ -88,7 +88,7 @@ class Channel:
         self.link: Link | None = None  # None: ideal
         self.message_format: MessageFormat | None = None  # None: the payload as it is
         self.attacks = [one for one in self.disturbances if isinstance(one, Attack)]
-        self._aliases: dict[str, str] = {}  # insiders by the names of stations that they invent
+        self._aliases: dict[str, str] = {}  # insiders by the names of forged identities
         self._underway: dict[str, list[MessageUnderway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._started = False
@@ -217,7 +217,7 @@ class Channel:
         """
         self._note_first_capture(message.capture_frame, message.capture_time)
         self._send_one(message)
-        # stations that an insider invents: they are where they claim to be, as far as records go
+        # forged identities of insiders: they are where they claim to be, as far as records go
         for attack in self.attacks:
             for forged in attack.forge_messages(message):
                 self._aliases[forged.sender] = message.sender
@@ -230,7 +230,7 @@ class Channel:
                 self._send_one(forged)
 
     def _send_one(self, message: Message) -> None:
-        """Let one message go, of a partner or of a station that an insider invents."""
+        """Let one message go, of a partner or of a forged identity."""
         concerning = self._select_concerning(message.kind)
         nothing = [NO_SHIFT] * len(concerning)
         # errors of its pose were sampled when the pose was captured
@@ -288,7 +288,7 @@ class Channel:
         # only partners in range; SAME_MOMENT absorbs the rounding of clocks
         delivered: dict[tuple[str, int], MessageUnderway] = {}
         heard: dict[str, list[MessageUnderway]] = {}
-        # an invented station is in range as long as its inventor is
+        # a forged identity is in range as long as its insider is
         present = {*present, *(name for name, by in self._aliases.items() if by in present)}
         for sender in sorted(self._underway.keys() & present):
             waiting = self._underway[sender]

@@ -161,7 +161,7 @@ FORMATTED = _build_record_schema(
 
 ATTACKS = _build_record_schema(
     _FRAME,
-    _make_column("sender", _NAME, "", "a partner that lies, or a station that it invents"),
+    _make_column("sender", _NAME, "", "a partner that lies, or a forged identity"),
     _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
     _make_column("added", pa.int32(), "", "boxes in the window that the sender did not perceive"),
     _make_column("stopped", pa.int32(), "", "of added, rejected by the defence"),
@@ -175,7 +175,7 @@ ATTACKS = _build_record_schema(
 
 DEFENCES = _build_record_schema(
     _FRAME,
-    _make_column("sender", _NAME, "", "a partner, or a station that one invents"),
+    _make_column("sender", _NAME, "", "a partner, or a forged identity"),
     _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
     _make_column("check", _NAME, "", "which check"),
     _make_column("lies", pa.bool_(), "", "the message is a lie, which the defence does not know"),

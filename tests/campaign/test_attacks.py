@@ -170,8 +170,8 @@ def drive(folder: Path) -> Path:
 
 def places_of(out: Path) -> dict[str, Path]:
     """Return where the records are, by defence."""
-    found = CampaignRecords(out).find_attempts()
-    return {key.arm["defence"]: place for key, place in found.items()}
+    attempts = CampaignRecords(out).find_attempts()
+    return {key.arm["defence"]: place for key, place in attempts.items()}
 
 
 def result_without_arm(place: Path) -> dict[str, Any]:
@@ -214,11 +214,11 @@ def test_a_ghost_is_delivered_at_the_door_and_believed_on_the_lane(driven: Path)
     assert len(believed) > 0.8 * len(rows)
     for frame in believed["frame"]:
         of_step = boxes[boxes["frame"] == frame]
-        told = of_step[(of_step["source"] == "cooperative") & (of_step["class"] == "vehicle")]
+        stated = of_step[(of_step["source"] == "cooperative") & (of_step["class"] == "vehicle")]
         truth = of_step[of_step["source"] == "truth"][["x", "y"]].to_numpy()
         false = [
             row
-            for row in told[["x", "y"]].to_numpy()
+            for row in stated[["x", "y"]].to_numpy()
             if not len(truth) or np.hypot(*(truth - row).T).min() > 2.0
         ]
         # ahead on the straight way of the route

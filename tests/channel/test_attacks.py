@@ -109,11 +109,11 @@ def cars_ahead() -> Boxes:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_each_attack_declares_itself_and_reaches_the_ego(path: Path) -> None:
+def test_every_attack_declares_itself_and_reaches_the_ego(path: Path) -> None:
     attack = described(path.stem)
     assert attack.goal
     assert attack.knowledge
-    assert attack.safe_from_file
+    assert getattr(attack, "safe_from_file", False)
     driven = Attacked(attack)
     driven.run(40, PARTNERS, cars_ahead)
     assert attack.lies
@@ -245,7 +245,7 @@ def test_a_ghost_in_points_is_where_the_box_is() -> None:
 
 
 def slow_targets(boxes: Boxes, ego: Pose, ahead: float, aside: float) -> list[bool]:
-    """Return which boxes are near the way, written out: x is the station, y beside the lane."""
+    """Return which boxes are near the way, written out: x is the station, y aside of the lane."""
     near = []
     for x, y in boxes.geometry[:, :2].tolist():
         start = round(ego.x)
@@ -305,7 +305,7 @@ def test_points_on_removed_and_shifted_road_users_go_or_move() -> None:
     np.testing.assert_array_equal(offset[200], 0.0)
 
 
-def test_shifted_boxes_are_beside_their_place_and_others_are_untouched() -> None:
+def test_shifted_boxes_are_at_another_place_and_others_are_untouched() -> None:
     attack = ShiftAttack(partners=3, right=3.0, along=-2.0)
     driven = Attacked(attack)
     driven.step(payload=cars_ahead)
@@ -384,7 +384,7 @@ def test_under_a_wrong_place_all_boxes_are_lies() -> None:
         np.testing.assert_allclose(np.hypot(*offsets.T), 3.0)
 
 
-def test_invented_stations_state_the_ghost_and_what_their_inventor_perceives() -> None:
+def test_forged_identities_state_the_ghost_and_what_their_insider_perceives() -> None:
     attack = SybilAttack(partners=1, start=0.0, identities=3)
     driven = Attacked(attack, Fixed(seconds=0.2))
     driven.run(10, PARTNERS)
@@ -392,13 +392,15 @@ def test_invented_stations_state_the_ghost_and_what_their_inventor_perceives() -
     (liar,) = attack.liars
     names = {message.sender for message in driven.given[-1]}
     assert len(names) == len(PARTNERS) + 3
-    invented = [one for one in driven.given[-1] if one.sender.startswith(f"{liar}-alias-")]
-    (own,) = (one for one in driven.given[-1] if one.sender == liar)
-    for message in invented:
+    forged = [one for one in driven.given[-1] if one.sender.startswith(f"{liar}-alias-")]
+    (of_liar,) = (one for one in driven.given[-1] if one.sender == liar)
+    for message in forged:
         assert message.kind == "vehicle"
-        np.testing.assert_allclose(in_world(message).geometry[:, :2], in_world(own).geometry[:, :2])
-    assert len({message.lidar_in_world for message in invented}) == 3
-    # they are silent when their inventor is out of range
+        np.testing.assert_allclose(
+            in_world(message).geometry[:, :2], in_world(of_liar).geometry[:, :2]
+        )
+    assert len({message.lidar_in_world for message in forged}) == 3
+    # they are silent when their insider is out of range
     others = tuple(partner for partner in PARTNERS if partner[0] != liar)
     names = {message.sender for message in driven.step(others)}
     assert not any(name.startswith(f"{liar}-alias-") for name in names)

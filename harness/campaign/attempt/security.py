@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.campaign.attempt.planning_step import SensedStep
 from harness.channel.attacks.attack import (
-    OWN_BODY,
+    EGO_BODY,
     WORLD,
     Attack,
     AttackScene,
@@ -44,7 +44,7 @@ from harness.types.vocabulary import (
     Route,
 )
 
-BESIDE_LANE = 2.0
+OFF_LANE = 2.0
 """Metres from the edge of a lane at which a vehicle still counts as on the road."""
 ON_ROAD = (
     carla.LaneType.Driving | carla.LaneType.Parking | carla.LaneType.Shoulder
@@ -88,7 +88,7 @@ class AttemptSecurity:
                 ego_lidar_in_world=ego,
                 route=self._corridor,
                 present=self._list_present(sensed),
-                users_in_world=users_in_world[away > OWN_BODY],
+                users_in_world=users_in_world[away > EGO_BODY],
             )
         )
 
@@ -133,7 +133,7 @@ class AttemptSecurity:
             near.append(
                 lane is not None
                 and centre is not None
-                and np.hypot(centre.x - x, centre.y - y) <= lane.lane_width / 2 + BESIDE_LANE
+                and np.hypot(centre.x - x, centre.y - y) <= lane.lane_width / 2 + OFF_LANE
             )
         return np.array(near, np.bool_)
 
@@ -148,10 +148,10 @@ class AttemptSecurity:
         perceived = transform_boxes(cooperative, ego_lidar_in_world, WORLD)
         window = self._channel.audit.window
         for message in self._arrived:
-            own = [one for one in self._judgements if one.message.sender == message.sender]
+            of_sender = [one for one in self._judgements if one.message.sender == message.sender]
             lie = self._find_lie(message)
             # rejected boxes of all checks, in the world
-            rejected = [place_rejected_boxes(judgement) for judgement in own]
+            rejected = [place_rejected_boxes(judgement) for judgement in of_sender]
             if lie is not None:
                 added, gone = (
                     crop_to_ego(boxes, ego_lidar_in_world, window)
@@ -168,11 +168,11 @@ class AttemptSecurity:
                     "missed": int((~find_same_boxes(gone, perceived)).sum()),
                     "moved": lie.moved,
                     "content_age": lie.content_age,
-                    "passed": not any(one.whole for one in own),
+                    "passed": not any(one.whole for one in of_sender),
                 }
                 for name, value in row.items():
                     self.attacks[name].append(value)
-            for judgement, boxes in zip(own, rejected, strict=True):
+            for judgement, boxes in zip(of_sender, rejected, strict=True):
                 false = 0 if lie is None else int(find_same_boxes(boxes, lie.added).sum())
                 row = {
                     "frame": frame,
@@ -244,4 +244,4 @@ def crop_to_ego(boxes_in_world: Boxes, ego_lidar_in_world: Pose, window: Window)
     """Return the boxes whose centres are in the system's window, without the ego itself."""
     in_lidar = transform_boxes(boxes_in_world, WORLD, ego_lidar_in_world).geometry
     inside = np.all(np.abs(in_lidar[:, :2]) <= window, axis=1)
-    return boxes_in_world[inside & (np.hypot(*in_lidar[:, :2].T) > OWN_BODY)]
+    return boxes_in_world[inside & (np.hypot(*in_lidar[:, :2].T) > EGO_BODY)]

@@ -34,7 +34,7 @@ from harness.types.vocabulary import (
 )
 
 WORLD = Pose(0.0, 0.0)
-OWN_BODY = 2.5
+EGO_BODY = 2.5
 """Metres from the ego's LiDAR within which a box from above is the ego itself."""
 SAME_PLACE = 1.0
 """Metres between the centres of two boxes of one class that state the same road user."""
@@ -229,7 +229,7 @@ class Attack(Disturbance):
         raise cannot_touch(self, message)
 
     def forge_messages(self, message: Message) -> list[Message]:
-        """Return messages of invented senders that go out with this one.
+        """Return messages of forged identities that go out with this one.
 
         Args:
             message: of a partner, as its sender made it.
@@ -260,9 +260,9 @@ def describe_lie(message: Message, lying: LyingMessage, moved: Shift) -> Lie:
         back = Shift(*(-part for part in moved))
         believed, _ = apply_pose_shifts(message.lidar_in_world, [back])
         perceived = transform_boxes(honest, believed, WORLD)
-        told = transform_boxes(stated, lying.message.lidar_in_world, WORLD)
-        added = told[~find_same_boxes(told, perceived)]
-        gone = perceived[~find_same_boxes(perceived, told)]
+        stated_in_world = transform_boxes(stated, lying.message.lidar_in_world, WORLD)
+        added = stated_in_world[~find_same_boxes(stated_in_world, perceived)]
+        gone = perceived[~find_same_boxes(perceived, stated_in_world)]
     return Lie(
         added=Boxes.none() if added is None else added,
         gone=Boxes.none() if gone is None else gone,

@@ -1,4 +1,4 @@
-"""Removal and shift: road users on the ego's way are left out, or stated beside their place.
+"""Removal and shift: road users on the ego's way are left out, or stated at another place.
 
 Removal is the second attack of Zhang et al. (USENIX Security 2024): in late fusion the box is left
 out, in early fusion the points on the road user are left out. They put returns from behind the
@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.channel.attacks.attack import OWN_BODY, WORLD, Attack, LyingMessage
+from harness.channel.attacks.attack import EGO_BODY, WORLD, Attack, LyingMessage
 from harness.channel.disturbance import PARTNERS, cannot_touch
 from harness.common.errors import UserError
 from harness.types.geometry import transform_boxes
@@ -57,7 +57,7 @@ class CorridorAttack(Attack):
         ego = self.scene.ego_lidar_in_world
         away = np.hypot(*(boxes_in_world.geometry[:, :2] - [ego.x, ego.y]).T)
         # partners perceive the ego, too
-        concerned &= away > OWN_BODY
+        concerned &= away > EGO_BODY
         if self.most is not None:
             away = np.where(concerned, away, math.inf)
             nearest = np.argsort(away, kind="stable")[: self.most]
@@ -99,11 +99,11 @@ class RemovalAttack(CorridorAttack):
 
 
 class ShiftAttack(CorridorAttack):
-    """Road users on the ego's way are stated beside their place."""
+    """Road users on the ego's way are stated at another place."""
 
     safe_from_file = True
     name = "shift_attack"
-    goal = "the ego sees road users on its way beside their place"
+    goal = "the ego sees road users on its way at another place"
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 Replay in the sense of ETSI TR 102 893 (threats to ITS stations) and of the adversary framework of
 CAVISE's OpenCDA (a replayer of recorded messages). An outsider's replay is stopped by signed times;
-an insider signs old content anew. Content and stated place are old, the stamp is new.
+an insider signs old content again. Content and stated place are old, the stamp is new.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ MARK = "-alias-"
 
 
 class SybilAttack(GhostAttack):
-    """A ghost that an insider and its invented stations state."""
+    """A ghost that an insider and its forged stations state."""
 
     safe_from_file = True
     name = "sybil_attack"
@@ -40,7 +40,7 @@ class SybilAttack(GhostAttack):
         hold: float | None = None,  # s for which a ghost stands; null: until it is passed
         pause: float = 5.0,  # s between two ghosts that were not passed
         score: float = 0.9,  # 0 to 1
-        identities: int = 3,  # invented stations of each insider
+        identities: int = 3,  # forged stations of each insider
         behind: float = 15.0,  # m behind the ego where the first is stated
         spacing: float = 10.0,  # m between them
     ) -> None:
@@ -63,7 +63,7 @@ class SybilAttack(GhostAttack):
         self.identities, self.behind, self.spacing = identities, behind, spacing
 
     def is_lying(self, sender: str) -> bool:
-        """Return whether messages of this name are lies: those of invented stations are."""
+        """Return whether messages of this name are lies: those of forged stations are."""
         return super().is_lying(sender.partition(MARK)[0])
 
     def forge_messages(self, message: Message) -> list[Message]:

@@ -1,4 +1,4 @@
-"""A wrong pose: an insider states another place for itself, so that all that it sends is misplaced.
+"""A wrong pose: an insider states another place for itself, so that all that it sends is displaced.
 
 Constant offset of VeReMi (van der Heijden et al., SecureComm 2018), of the pose by which what
 partners share is aligned. The direction is sampled for each insider.
@@ -20,7 +20,7 @@ class WrongPoseAttack(Attack):
 
     safe_from_file = True
     name = "pose_attack"
-    goal = "the ego misplaces all that the insider perceives"
+    goal = "the ego displaces all that the insider perceives"
     knowledge = "the insider's own place"
 
     def __init__(

@@ -80,7 +80,7 @@ class Consensus(Defence):
         random = self.random(str(scene.observation.frame))
         for _ in range(self._count_trials(len(messages), size)):
             group = sorted(random.choice(len(messages), size, replace=False).tolist())
-            joined = join_each_once([alone, *(placed[number] for number in group)])
+            joined = join_boxes_without_duplicates([alone, *(placed[number] for number in group)])
             if compute_jaccard_index(joined, alone) >= self.threshold:
                 return frozenset(group)
         return frozenset()
@@ -111,7 +111,7 @@ def count_trials(share: float, size: int, *, probability: float) -> float:
     return math.ceil(math.log(1.0 - probability) / math.log(1.0 - clean))
 
 
-def join_each_once(parts: Sequence[Boxes]) -> Boxes:
+def join_boxes_without_duplicates(parts: Sequence[Boxes]) -> Boxes:
     """Return the boxes of all parts, without those that state a road user of an earlier part."""
     joined = Boxes.none()
     for part in parts:

@@ -1,7 +1,7 @@
 """What judges messages between the channel and fusion: whole messages, or boxes in them.
 
-Signatures are assumed to be valid: a defence looks at content only (decision 0123). It knows what the ego knows,
-and neither ground truth nor which partners lie.
+Signatures are assumed to be valid: a defence looks at content only (decision 0123). It knows what
+the ego knows, and neither ground truth nor which partners lie.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Free and occupied space of Zhang et al. (Collaborative Anomaly Detection, USENIX Security 2024), on
 the ego's own sweep alone: they merge polygons of all vehicles. A ray that returns from behind a
 box, and crosses it, shows that the space is free; a return inside shows that it is not. The box is
-made smaller by a margin first, so that a misplaced box of a real road user is not rejected. A road
+made smaller by a margin first, so that a displaced box of a real road user is not rejected. A road
 user that is left out of a message cannot be noticed like this.
 """
 

@@ -55,12 +55,12 @@ class Reputation(Defence):
         """Return the witness's judgements, then those of the senders' trust."""
         judgements = self.witness.judge_messages(scene, messages)
         for message in messages:
-            own = [one for one in judgements if one.message.sender == message.sender]
+            of_sender = [one for one in judgements if one.message.sender == message.sender]
             # a message that is given again at a later step is no new evidence
             new = self._heard.get(message.sender) != message.capture_frame
-            if new and any(one.judged for one in own):
+            if new and any(one.judged for one in of_sender):
                 self._heard[message.sender] = message.capture_frame
-                self._add_evidence(message.sender, bad=any(one.rejects for one in own))
+                self._add_evidence(message.sender, bad=any(one.rejects for one in of_sender))
         left = apply_judgements(messages, judgements)
         return [
             *judgements,
