@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from harness.campaign.exports.export import AttemptValues as AttemptValues
     from harness.campaign.exports.export import CampaignFacts as CampaignFacts
     from harness.campaign.exports.export import Export as Export
+    from harness.channel.attacks.attack import Attack as Attack
+    from harness.channel.attacks.attack import LyingMessage as LyingMessage
+    from harness.channel.defences.defence import Defence as Defence
+    from harness.channel.defences.defence import DefenceScene as DefenceScene
+    from harness.channel.defences.defence import Judgement as Judgement
     from harness.channel.disturbance import PARTNERS as PARTNERS
     from harness.channel.disturbance import Disturbance as Disturbance
     from harness.channel.disturbance import Sweep as Sweep

@@ -30,6 +30,8 @@ SHIPPED_GROUPS = {
     "interference": "a condition",
     "driver": "a driver",
     "link": "a link",
+    "attack": "an attack",
+    "defence": "a defence",
     "routes": "a choice of routes",
     "export": "an export",
     "study": "a study",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from harness.channel.answers import AnswerQueue
+from harness.channel.attacks.attack import Attack, AttackScene
 from harness.channel.delivery_audit import DeliveryAudit
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance, Sweep
@@ -86,6 +87,8 @@ class Channel:
         )
         self.link: Link | None = None  # None: ideal
         self.message_format: MessageFormat | None = None  # None: the payload as it is
+        self.attacks = [one for one in self.disturbances if isinstance(one, Attack)]
+        self._aliases: dict[str, str] = {}  # insiders by the names of forged identities
         self._underway: dict[str, list[MessageUnderway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._started = False
@@ -107,8 +110,13 @@ class Channel:
             self.link.reset(seed)
         if self.message_format is not None:
             self.message_format.reset()
-        self._underway, self._shifts = {}, {}
+        self._underway, self._shifts, self._aliases = {}, {}, {}
         self._started = False
+
+    def note_attack_scene(self, scene: AttackScene) -> None:
+        """Let insiders know what stands around, before they send at a planning step."""
+        for attack in self.attacks:
+            attack.note_scene(scene)
 
     @property
     def needs_surfaces(self) -> bool:
@@ -208,6 +216,21 @@ class Channel:
             message: as captured, with the pose that its sender believes.
         """
         self._note_first_capture(message.capture_frame, message.capture_time)
+        self._send_one(message)
+        # forged identities of insiders: they are where they claim to be, as far as records go
+        for attack in self.attacks:
+            for forged in attack.forge_messages(message):
+                self._aliases[forged.sender] = message.sender
+                self.audit.note_capture(
+                    forged.sender,
+                    forged.capture_frame,
+                    forged.capture_time,
+                    forged.lidar_in_world,
+                )
+                self._send_one(forged)
+
+    def _send_one(self, message: Message) -> None:
+        """Let one message go, of a partner or of a forged identity."""
         concerning = self._select_concerning(message.kind)
         nothing = [NO_SHIFT] * len(concerning)
         # errors of its pose were sampled when the pose was captured
@@ -265,7 +288,9 @@ class Channel:
         # only partners in range; SAME_MOMENT absorbs the rounding of clocks
         delivered: dict[tuple[str, int], MessageUnderway] = {}
         heard: dict[str, list[MessageUnderway]] = {}
-        for sender in sorted(self._underway.keys() & set(present)):
+        # a forged identity is in range as long as its insider is
+        present = {*present, *(name for name, by in self._aliases.items() if by in present)}
+        for sender in sorted(self._underway.keys() & present):
             waiting = self._underway[sender]
             arrived = [pending for pending in waiting if pending.arrives <= now + SAME_MOMENT]
             if not arrived:
@@ -311,7 +336,8 @@ class Channel:
         """Return the delay with that of the link, and whether the link loses the message."""
         if self.link is None:
             return delay, False
-        true_pose = self.audit.get_true_pose(sent.sender, sent.capture_frame)
+        carrier = self._aliases.get(sent.sender, sent.sender)
+        true_pose = self.audit.get_true_pose(carrier, sent.capture_frame)
         carriage = self.link.carry_message(sent, true_pose)
         return delay + carriage.delay, carriage.lost
 

@@ -44,6 +44,10 @@ MESSAGE_FORMAT: Literal["message_format"] = "message_format"
 """The factor of how messages are written as bytes."""
 NATIVE_FORMAT = "native"
 """The format that no arm names: the payload as the system shares it."""
+ATTACK: Literal["attack"] = "attack"
+"""The factor of how partners lie; absent where none does."""
+DEFENCE: Literal["defence"] = "defence"
+"""The factor of what judges messages between channel and fusion; absent where nothing does."""
 ABSENT_VALUES: Mapping[str, str] = {
     BRAKES: DEFAULT_BRAKES,
     DRIVER: DEFAULT_DRIVER,

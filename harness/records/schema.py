@@ -159,6 +159,32 @@ FORMATTED = _build_record_schema(
     _make_column("left_out", pa.int32(), "", "objects that the rules left out"),
 )
 
+ATTACKS = _build_record_schema(
+    _FRAME,
+    _make_column("sender", _NAME, "", "a partner that lies, or a forged identity"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("added", pa.int32(), "", "boxes in the window that the sender did not perceive"),
+    _make_column("stopped", pa.int32(), "", "of added, rejected by the defence"),
+    _make_column("believed", pa.int32(), "", "of added, within 1 m of a cooperative detection"),
+    _make_column("gone", pa.int32(), "", "boxes in the window that it perceived and did not state"),
+    _make_column("missed", pa.int32(), "", "of gone, without a cooperative detection within 1 m"),
+    _make_column("moved", pa.float64(), "m", "between its stated and its believed place"),
+    _make_column("content_age", pa.float64(), "s", "by which content is older than its stamp"),
+    _make_column("passed", pa.bool_(), "", "the defence did not reject the whole message"),
+)
+
+DEFENCES = _build_record_schema(
+    _FRAME,
+    _make_column("sender", _NAME, "", "a partner, or a forged identity"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("check", _NAME, "", "which check"),
+    _make_column("lies", pa.bool_(), "", "the message is a lie, which the defence does not know"),
+    _make_column("boxes", pa.int32(), "", "in the message, as the check was given it"),
+    _make_column("rejected", pa.int32(), "", "of boxes; all where the message is rejected"),
+    _make_column("rejected_added", pa.int32(), "", "of rejected, added by the attack"),
+    _make_column("whole", pa.bool_(), "", "the message is rejected"),
+)
+
 EVENTS = _build_record_schema(
     _FRAME,
     _TIME,
@@ -287,6 +313,8 @@ ALL_TABLES = {
     "box_changes": BOX_CHANGES,
     "links": LINKS,
     "formatted": FORMATTED,
+    "attacks": ATTACKS,
+    "defences": DEFENCES,
 }
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
@@ -304,6 +332,8 @@ MOST_ROWS = {
     "box_changes": 20_000_000,
     "links": 2_000_000,
     "formatted": 2_000_000,
+    "attacks": 2_000_000,
+    "defences": 2_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
 ROWS_A_STEP = {
@@ -317,5 +347,7 @@ ROWS_A_STEP = {
     "box_changes": 6_000,
     "links": 200,
     "formatted": 200,
+    "attacks": 200,
+    "defences": 2_000,
 }
 """Rows for each of an attempt's planning steps, at most."""

@@ -68,6 +68,14 @@ GROUP_NOTES = {
         "How messages are written as bytes; one or several"
         " ([messages](../explanation/messages.md)); without a name in records where it is `native`."
     ),
+    "attack": (
+        "Partners that lie; one or several ([attacks](../how-to/attacks.md)); without a name in"
+        " records where it is `none`."
+    ),
+    "defence": (
+        "What judges messages before fusion; one or several ([defences](../how-to/attacks.md));"
+        " without a name in records where it is `none`."
+    ),
     "brakes": (
         "Brakes and tyres of the ego; one or several"
         " ([dynamics](../explanation/dynamics.md#how-hard-the-ego-brakes)); without a name in"

@@ -27,6 +27,7 @@ from harness.campaign.attempt.setting_up import (
     set_up_brakes,
     set_up_changes,
     set_up_channel,
+    set_up_defence,
     set_up_driver,
     set_up_link,
     set_up_message_format,
@@ -62,7 +63,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     assignment = read_assignment(task.folder, task.key.route, task.key.arm.condition)
     system = set_up_system(settings, task.key.arm.system)
     set_up_driver(settings, task.key.arm, system)
-    channel = set_up_channel(settings, task.key.arm.condition, get_message_window(system, settings))
+    channel = set_up_channel(settings, task.key.arm, get_message_window(system, settings))
     channel.link = set_up_link(settings, task.key.arm)
     channel.message_format = set_up_message_format(settings, task.key.arm)
     changes = set_up_changes(settings, task.key.arm.condition)
@@ -87,6 +88,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             cooperation=cooperation,
             intervening=build_arm_intervention(settings, task.key.arm, context.seed),
             brakes=set_up_brakes(settings, task.key.arm),
+            defence=set_up_defence(settings, task.key.arm),
             view=view,
         ) as actors:
             recorder = drive_until_over(
@@ -99,6 +101,8 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
                 report=report,
             )
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
+            if actors.perception.security.defence is not None:
+                seconds["defence"] = actors.perception.security.seconds  # a part of `system`
         scenery = list_scenery_near_route(context.world, context.route)
     # a drive whose messages or scene were not as asked is no result
     channel.audit.verify_deliveries()
@@ -114,11 +118,13 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             metrics=perception.metrics,
             carriages=None if channel.link is None else channel.link.carriages,
             formatted=None if channel.message_format is None else channel.message_format.rows,
+            security=perception.security.tables,
         )
         messages = {
             "reads": system.reads_messages,
             "fusion": get_fusion_stage(system),
             **channel.audit.build_record(),
+            **perception.security.build_record(),
         }
         result = build_drive_result(
             task,

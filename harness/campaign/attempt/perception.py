@@ -26,7 +26,9 @@ from harness.campaign.attempt.planning_step import (
 )
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import PrecisionAccumulator
+from harness.campaign.attempt.security import AttemptSecurity
 from harness.channel.channel import Channel
+from harness.channel.defences.defence import Defence
 from harness.channel.links.sight import AirSurroundings
 from harness.common.errors import AttemptError
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
@@ -38,6 +40,7 @@ from harness.types.systems import (
     is_privileged,
 )
 from harness.types.vocabulary import (
+    Boxes,
     Control,
     EgoObservation,
     GroundTruth,
@@ -87,12 +90,14 @@ class PerceptionLoop:
         metrics: AttemptMetrics,
         view: LiveView,
         intervening: InterveningSystem | None = None,
+        defence: Defence | None = None,
     ) -> None:
         self.partners = partners
         self.view = view
         self.precision = PrecisionAccumulator()
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
+        self.security = AttemptSecurity(channel, defence, context.route, context.map)
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -143,6 +148,7 @@ class PerceptionLoop:
         shared = self._share(sensed, scene, lights, recorder)
         answer = self._decide(sensed, shared, recorder.first_frame)
         clock = self._add_seconds("system", clock)
+        self.security.note_answer(state.frame, ego_scan.lidar_in_world, answer.cooperative)
         # evaluate: boxes that the system returned may be no boxes
         with _SystemBlame():
             evaluated = evaluate_frame(
@@ -220,6 +226,7 @@ class PerceptionLoop:
                     fixed=self._blocking,
                 )
             )
+        self.security.show_scene(sensed, scene.boxes_in_world)
         believed: dict[str, Pose] = {}
         captured: dict[str, Message] = {}
         for partner, scan in sensed.shared:
@@ -229,13 +236,24 @@ class PerceptionLoop:
                 captured[sender] = replace(message, lidar_in_world=scan.lidar_in_world)
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
-        messages = self._channel.deliver_messages(sensed.scan.time, present)
+        messages = self.security.judge_messages(
+            observation,
+            self._channel.deliver_messages(sensed.scan.time, present),
+            lambda: self._perceive_alone(observation, sensed.truth),
+        )
         return SharedStep(
             observation=observation,
             messages=messages,
             believed=believed,
             captured=tuple(captured[sender] for sender in sorted(captured)),
         )
+
+    def _perceive_alone(self, observation: EgoObservation, truth: GroundTruth) -> Boxes:
+        """Return what the ego perceives without messages, for defences that ask."""
+        if not is_perceiving_system(self._system):
+            raise TypeError(f"{type(self._system).__name__} has no perceive and drive")
+        with _SystemBlame():
+            return perceive_step(self._system, observation, (), truth).ego_alone
 
     def _decide(self, sensed: SensedStep, shared: SharedStep, first_frame: int) -> Step:
         """Return the system's answer, held back and with an intervention, if the arm has them."""

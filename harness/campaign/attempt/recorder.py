@@ -235,8 +235,12 @@ class AttemptRecorder:
         metrics: AttemptMetrics,
         carriages: Iterable[Carriage] | None = None,
         formatted: Iterable[FormatRow] | None = None,
+        security: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
     ) -> None:
-        """Write all tables; `links` where the link is not ideal, `formatted` not all native."""
+        """Write all tables; `links` where the link is not ideal, `formatted` not all native.
+
+        `security` are the tables of the attack and of the defence, as far as there are any.
+        """
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
         writer.write_table("frames", columns, make_metric_fields(metrics.units))
@@ -264,6 +268,8 @@ class AttemptRecorder:
             writer.write_table("links", build_link_columns(carriages, self.start, self.first_frame))
         if formatted is not None:
             writer.write_table("formatted", build_format_columns(formatted, self.first_frame))
+        for name, rows in (security or {}).items():
+            writer.write_table(name, count_frames_from(rows, self.first_frame))
 
     def _list_sensing_columns(self, table: str) -> tuple[str, ...]:
         """Return the columns that sensing adds to a table."""
@@ -349,6 +355,16 @@ def build_format_columns(rows: Iterable[FormatRow], first_frame: int) -> dict[st
         }
         _append_row(columns, row)
     return columns
+
+
+def count_frames_from(
+    columns: Mapping[str, Sequence[Any]], first_frame: int
+) -> dict[str, list[Any]]:
+    """Return a table with frames counted from the start of the drive."""
+    counted = {name: list(values) for name, values in columns.items()}
+    for name in ("frame", "capture_frame"):
+        counted[name] = [frame - first_frame for frame in counted[name]]
+    return counted
 
 
 def build_map_columns(lines: Iterable[MapLine]) -> dict[str, list[Any]]:

@@ -16,6 +16,7 @@ from harness.campaign.attempt.perception import PerceptionLoop, has_surface_read
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.settings.attacks import build_arm_attack
 from harness.campaign.settings.brakes import build_arm_brakes
 from harness.campaign.settings.conditions import (
     build_condition_changes,
@@ -24,11 +25,13 @@ from harness.campaign.settings.conditions import (
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.cooperation import build_reference_placement
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.defences import build_arm_defence
 from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
 from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel, number_equal_names
+from harness.channel.defences.defence import Defence
 from harness.channel.effects import Window
 from harness.channel.links.link import Link
 from harness.channel.messages.message_format import MessageFormat
@@ -155,12 +158,34 @@ def get_message_window(system: System | PrivilegedSystem, settings: CampaignSett
     return reach, reach
 
 
-def set_up_channel(settings: CampaignSettings, condition: str, window: Window) -> Channel:
-    """Return the channel with the disturbances of a condition."""
+def set_up_defence(settings: CampaignSettings, arm: Arm) -> Defence | None:
+    """Return the defence of an arm; None where nothing judges messages.
+
+    Raises:
+        AttemptError: class `agent_setup`: the defence cannot be made.
+    """
+    try:
+        return build_arm_defence(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
+def set_up_channel(settings: CampaignSettings, arm: Arm, window: Window) -> Channel:
+    """Return the channel with the attack of an arm, and behind it the disturbances.
+
+    Raises:
+        AttemptError: class `agent_setup`: the attack cannot be made.
+    """
+    try:
+        attack = build_arm_attack(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+    # what a partner sends is a lie before anything happens to it
+    lying = [] if attack is None else [attack]
     channel: Channel = build_part(
         settings["channel"],
         "channel",
-        disturbances=build_condition_disturbances(settings, condition),
+        disturbances=[*lying, *build_condition_disturbances(settings, arm.condition)],
         tick_seconds=settings["tick"],
         window=window,
     )
@@ -222,6 +247,7 @@ def set_up_attempt(
     cooperation: Cooperation,
     intervening: InterveningSystem | None,
     brakes: TyreGrip | None,
+    defence: Defence | None,
     view: LiveView,
 ) -> Iterator[AttemptActors]:
     """Spawn all actors of an attempt, and destroy them at the end."""
@@ -267,12 +293,15 @@ def set_up_attempt(
             ego=ego,
             partners=partners,
             intervening=intervening,
+            defence=defence,
             view=view,
             stack=stack,
         )
         # parts with a state begin from their seeds
         system.reset(derive_seed(context.seed, "system"), context.route)
         channel.reset(context.seed, context.route.name)
+        if defence is not None:
+            defence.reset(context.seed)
         if has_image_reader(system):
             stack.callback(context.world.set_weather, context.world.get_weather())
             show_air(context.world, channel.describe_air())
@@ -335,6 +364,7 @@ def set_up_perception(
     ego: EgoVehicle,
     partners: PartnerFleet,
     intervening: InterveningSystem | None,
+    defence: Defence | None,
     view: LiveView,
     stack: ExitStack,
 ) -> PerceptionLoop:
@@ -357,6 +387,7 @@ def set_up_perception(
         metrics=AttemptMetrics(build_metrics(settings), context.route),
         view=view,
         intervening=intervening,
+        defence=defence,
     )
     stack.callback(perception.close_lidar)
     return perception

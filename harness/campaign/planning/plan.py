@@ -23,6 +23,7 @@ from harness.campaign.planning.compatibility import find_unfit_arms
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
+from harness.campaign.settings.attacks import find_unattackable_arms, with_attacks
 from harness.campaign.settings.brakes import with_brakes
 from harness.campaign.settings.conditions import build_condition_parts
 from harness.campaign.settings.config import find_class
@@ -32,6 +33,7 @@ from harness.campaign.settings.cooperation import (
     refuse_uncommon_truth,
 )
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.defences import find_undefendable_arms, with_defences
 from harness.campaign.settings.drivers import find_arms_without_driver, with_drivers
 from harness.campaign.settings.interventions import (
     find_arms_without_intervention,
@@ -215,12 +217,15 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
     ]
     refuse_uncommon_truth(settings, arms)
     arms = with_message_formats(settings, with_links(settings, arms))
+    arms = with_defences(settings, with_attacks(settings, arms))
     arms = with_brakes(settings, arms)
     arms = with_interventions(settings, with_drivers(settings, arms))
     reasons = {
         **find_arms_without_intervention(settings, arms),
         **find_arms_without_driver(settings, arms),
         **find_unfit_arms(settings, arms),
+        **find_unattackable_arms(settings, arms),
+        **find_undefendable_arms(settings, arms),
     }
     factors = list_varying_factors(arms)
     described = tuple(
@@ -236,6 +241,7 @@ def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     count *= 1 + len(settings.get("intervention", {}))
     count *= (1 + len(settings.get("driver", {}))) * (1 + len(settings.get("brakes", {})))
     count *= (1 + len(settings.get("link", {}))) * (1 + len(settings.get("message_format", {})))
+    count *= (1 + len(settings.get("attack", {}))) * (1 + len(settings.get("defence", {})))
     if count > MOST_ARMS:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
 

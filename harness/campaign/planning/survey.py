@@ -233,6 +233,8 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "driver": settings.get("driver", {}),
         "link": settings.get("link", {}),
         "message_format": settings.get("message_format", {}),
+        "attack": settings.get("attack", {}),
+        "defence": settings.get("defence", {}),
         "brakes": settings.get("brakes", {}),
     }
     for group, named in groups.items():

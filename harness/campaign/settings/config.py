@@ -27,14 +27,17 @@ from harness.common.plugins import (
     list_plugin_packages,
 )
 from harness.records.arms import (
+    ATTACK,
     BRAKES,
     DEFAULT_BRAKES,
     DEFAULT_DRIVER,
+    DEFENCE,
     DRIVER,
     IDEAL_LINK,
     LINK,
     MESSAGE_FORMAT,
     NATIVE_FORMAT,
+    NONE,
 )
 from harness.types.record_names import IRRELEVANT_SETTINGS
 
@@ -59,6 +62,8 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "driver": "agents.driving.",
     "link": "harness.channel.links.",
     "message_format": "harness.channel.messages.",
+    "attack": "harness.channel.attacks.",
+    "defence": "harness.channel.defences.",
     "brakes": "harness.world.brakes.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
@@ -99,6 +104,10 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     # and for the simulator's brakes
     if whole.get(BRAKES, True) in ({}, {DEFAULT_BRAKES: None}):
         del whole[BRAKES]
+    # and for honest partners whose messages nothing judges
+    for group in (ATTACK, DEFENCE):
+        if whole.get(group, True) in ({}, {NONE: None}):
+            del whole[group]
     # and for campaigns that keep no pictures
     if isinstance(record := whole.get("record"), dict) and not record.get("pictures", True):
         whole["record"] = {name: value for name, value in record.items() if name != "pictures"}

@@ -1,0 +1,81 @@
+"""`crucible attacks DIR`: attack by defence, with intervals and paired differences."""
+
+from __future__ import annotations
+
+import argparse
+
+import pandas as pd
+
+from analysis.commands.options import (
+    add_folders_argument,
+    add_mixing_option,
+    add_out_option,
+    describe_command,
+    read_collection,
+    resolve_output_folder,
+)
+from analysis.tables.attacks import build_attack_frame
+from analysis.tables.writing import write_frame
+from analysis.terminal import print_escaped_line, show_grid
+from harness.common.command_registry import CommandDeclaration
+
+COMMAND = CommandDeclaration(
+    group="Analysis",
+    rank=26,
+    purpose="compare attacks and defences: what was believed, what was rejected, what came of it",
+    extra="analysis",
+    examples=("crucible attacks runs/attacks",),
+)
+
+
+DESCRIPTION = """Print, for each attack under each defence, what share of the lies was believed and
+stopped, what was rejected of honest partners, the time of the defence, violations and the driving
+score, with intervals; and paired differences to the same routes without the attack or defence."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what `crucible attacks` takes."""
+    describe_command(parser, DESCRIPTION)
+    add_folders_argument(parser)
+    add_out_option(parser)
+    add_mixing_option(parser)
+    parser.set_defaults(run=run_attacks_command)
+
+
+def run_attacks_command(options: argparse.Namespace) -> int:
+    """Print the table and write it."""
+    collection = read_collection(options, whole=True)
+    for note in collection.notes:
+        print_escaped_line(note)
+    measures = build_attack_frame(collection)
+    out = resolve_output_folder(options, collection)
+    write_frame(measures, out, "attacks", ["csv"])
+    head = ["measure", "value", "95 % interval", "p", ""]
+    for (arm, attack, defence), rows in measures.groupby(["arm", "attack", "defence"], sort=False):
+        cells = [
+            [
+                str(row["measure"]),
+                format_number(row["value"]),
+                format_interval(row),
+                format_number(row["p"]),
+                str(row["verdict"]),
+            ]
+            for _, row in rows.iterrows()
+        ]
+        drives = rows.loc[rows["measure"] == "violations, %"].iloc[0]
+        title = f"{arm}, attack {attack}, defence {defence}"
+        show_grid(f"{title}: {drives['drives']} drives, {drives['routes']} routes", head, cells)
+    print_escaped_line(f"attacks.csv is in {out}")
+    return collection.exit_code
+
+
+def format_number(value: float) -> str:
+    """Return a number with three digits that count, or a dash."""
+    return "-" if pd.isna(value) else f"{value:.3g}"
+
+
+def format_interval(row: pd.Series) -> str:
+    """Return the interval of a row, or a dash where there is none."""
+    if pd.isna(row["low"]):
+        return "-"
+    return f"{format_number(row['low'])} .. {format_number(row['high'])}"

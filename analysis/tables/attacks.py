@@ -1,0 +1,210 @@
+"""Attacks and defences of a campaign: what was stated, stopped and believed, and what came of it.
+
+A row for each arm that has an attack, a defence or neither. Differences are paired by route and
+seed: of an attack, to the arm without it under the same defence; of a defence, to the arm without
+it under the same attack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from analysis.arms import match_arms
+from analysis.attempt import read_checked_table
+from analysis.collection import CampaignCollection
+from analysis.comparison import build_comparison_side, estimate_difference
+from analysis.statistics.intervals import (
+    NO_ESTIMATE,
+    IntervalEstimate,
+    estimate_mean,
+    estimate_ratio,
+    estimate_share,
+)
+from analysis.tables.table import encode_names
+from harness.common.errors import UserError
+from harness.records.arms import ATTACK, DEFENCE, NONE, Arm
+from harness.records.keys import AttemptKey
+from harness.records.reading import CampaignRecords
+
+PAIRED_BY = ["cluster", "route", "seed"]
+SUMS = (
+    *("added", "stopped", "believed", "gone", "missed", "uses"),
+    *("honest_boxes", "honest_rejected", "honest_messages", "honest_whole"),
+    *("defence_seconds", "steps"),
+)
+"""Of an attempt: what is summed over its planning steps."""
+MILLISECONDS = 1e3
+LEVEL = 0.05
+"""Of the sign-flip test, above which a difference is undecided: below six routes it always is."""
+
+
+def build_attack_frame(collection: CampaignCollection) -> pd.DataFrame:
+    """Return a row for each arm and measure: value, interval, drives and routes.
+
+    Raises:
+        UserError: packed campaigns have no messages; or no arm has an attack or a defence.
+    """
+    if collection.packed:
+        raise UserError(
+            f"{collection.folder}: packed drives have no messages; attacks need whole records"
+        )
+    arms = [arm for arm in collection.arms if len(find_drives(collection, arm))]
+    if not any(is_about_attacks(arm) for arm in arms):
+        raise UserError(f"{collection.folder}: no drive has an attack or a defence")
+    sums = pd.DataFrame(list(iterate_security_sums(collection)), columns=["row", *SUMS])
+    attempts = collection.attempts.reset_index(drop=True)
+    joined = attempts.join(sums.set_index("row"))
+    rows: list[dict[str, object]] = []
+    for arm in arms:
+        drives = joined[match_arms(attempts, [arm])]
+        for measure, estimate in estimate_measures(arm, drives):
+            rows.append(make_row(arm, measure, estimate))
+        for measure, other in list_references(arm, arms):
+            rows += list(make_difference_rows(collection, arm, other, measure))
+    return pd.DataFrame(rows)
+
+
+def is_about_attacks(arm: Arm) -> bool:
+    """Return whether an arm has an attack or a defence."""
+    return arm[ATTACK] != NONE or arm[DEFENCE] != NONE
+
+
+def find_drives(collection: CampaignCollection, arm: Arm) -> pd.DataFrame:
+    """Return the attempts of an arm."""
+    drives: pd.DataFrame = collection.attempts[match_arms(collection.attempts, [arm])]
+    return drives
+
+
+def list_references(arm: Arm, arms: list[Arm]) -> Iterator[tuple[str, Arm]]:
+    """Yield what an arm is compared with: without its attack, and without its defence."""
+    for factor, words in ((ATTACK, "by the attack"), (DEFENCE, "by the defence")):
+        other = arm.replace_factors(**{factor: NONE})
+        if arm[factor] != NONE and other in arms:
+            yield words, other
+
+
+def estimate_measures(arm: Arm, drives: pd.DataFrame) -> Iterator[tuple[str, IntervalEstimate]]:
+    """Yield an arm's measures, those of the attack and of the defence where it has them."""
+    clusters = encode_names(pd.Series(drives["cluster"]))
+
+    def share(above: str, below: str, scale: float = 100.0) -> IntervalEstimate:
+        values = drives[[above, below]].to_numpy(np.float64)
+        if not values[:, 1].sum() > 0:
+            return NO_ESTIMATE
+        return estimate_ratio(values[:, 0] * scale, values[:, 1], clusters)
+
+    if arm[ATTACK] != NONE:
+        yield "added boxes believed, %", share("believed", "added")
+        yield "left out and missed, %", share("missed", "gone")
+        lies = drives[["believed", "missed"]].to_numpy(np.float64).sum(1)
+        believed = np.asarray(lies > 0, np.float64)
+        yield "drives with a lie believed, %", scale_estimate(estimate_share(believed, clusters))
+        if arm[DEFENCE] != NONE:
+            yield "added boxes stopped, %", share("stopped", "added")
+    if arm[DEFENCE] != NONE:
+        yield "honest boxes rejected, %", share("honest_rejected", "honest_boxes")
+        yield "honest messages rejected, %", share("honest_whole", "honest_messages")
+        yield "defence, ms/step", share("defence_seconds", "steps", MILLISECONDS)
+    violated = drives["violated"].to_numpy(np.float64)
+    yield "violations, %", scale_estimate(estimate_share(violated, clusters))
+    yield "driving score", estimate_mean(drives["driving_score"].to_numpy(np.float64), clusters)
+
+
+def scale_estimate(share: IntervalEstimate) -> IntervalEstimate:
+    """Return a share in percent."""
+    return IntervalEstimate(
+        value=100 * share.value,
+        low=100 * share.low,
+        high=100 * share.high,
+        n=share.n,
+        routes=share.routes,
+        method=share.method,
+    )
+
+
+def make_row(arm: Arm, measure: str, estimate: IntervalEstimate) -> dict[str, object]:
+    """Return the row of a measure."""
+    return {
+        **name_arm(arm),
+        "measure": measure,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "drives": estimate.n,
+        "routes": estimate.routes,
+        "p": np.nan,
+        "verdict": "",
+    }
+
+
+def name_arm(arm: Arm) -> dict[str, object]:
+    """Return the cells that name an arm: other factors stay in its name."""
+    rest = arm.replace_factors(**{ATTACK: NONE, DEFENCE: NONE})
+    return {"arm": str(rest), "attack": arm[ATTACK], "defence": arm[DEFENCE]}
+
+
+def make_difference_rows(
+    collection: CampaignCollection, arm: Arm, other: Arm, words: str
+) -> Iterator[dict[str, object]]:
+    """Yield paired differences of violations and of driving scores, arm less other.
+
+    Args:
+        collection: with both.
+        arm: with the attack or the defence.
+        other: without it.
+        words: what the difference is by.
+    """
+    a, b = (build_comparison_side(collection.attempts, one, str(one)) for one in (other, arm))
+    pairs = a.attempts.merge(b.attempts, on=PAIRED_BY, suffixes=("_a", "_b"))
+    if pairs.empty:
+        return
+    for measure, column, scale in (
+        ("violations, points", "violated", 100.0),
+        ("driving score", "driving_score", 1.0),
+    ):
+        row = estimate_difference(pairs, measure, column, scale)
+        decided = float(str(row["p"])) <= LEVEL
+        yield {
+            **name_arm(arm),
+            "measure": f"{measure}, {words}",
+            "value": row["difference"],
+            "low": row["low"],
+            "high": row["high"],
+            "drives": row["pairs"],
+            "routes": row["routes"],
+            "p": row["p"],
+            "verdict": "" if decided else f"undecided at {row['pairs']} pairs",
+        }
+
+
+def iterate_security_sums(collection: CampaignCollection) -> Iterator[dict[str, float]]:
+    """Yield an attempt's sums, with the attempt's row."""
+    for row, campaign, key in collection.iterate_attempts():
+        yield {"row": row, **sum_security(campaign, key)}
+
+
+def sum_security(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]:
+    """Return an attempt's sums over planning steps; 0 of tables that it does not have."""
+    sums = dict.fromkeys(SUMS, 0.0)
+    sums["steps"] = float(len(read_checked_table(campaign, "frames", key)))
+    place = campaign.find_attempts()[key]
+    if (place / "attacks.parquet").exists():
+        attacks = read_checked_table(campaign, "attacks", key)
+        for name in ("added", "stopped", "believed", "gone", "missed"):
+            sums[name] = float(attacks[name].sum())
+        sums["uses"] = float(len(attacks))
+    if (place / "defences.parquet").exists():
+        judged = read_checked_table(campaign, "defences", key)
+        honest = judged[~judged["lies"].astype(bool)]
+        messages = honest.groupby(["frame", "sender"], observed=True)
+        # the first check was given all boxes of a message
+        sums["honest_boxes"] = float(messages["boxes"].max().sum())
+        sums["honest_rejected"] = float(honest["rejected"].sum())
+        sums["honest_messages"] = float(messages.ngroups)
+        sums["honest_whole"] = float(honest["whole"].sum())
+        seconds = campaign.read_timing(key)["seconds"]
+        sums["defence_seconds"] = float(seconds.get("defence", 0.0))
+    return sums

@@ -1,0 +1,107 @@
+"""The attacks of a campaign: a further factor of arms, where one is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import get_type_hints
+
+from harness.campaign.settings.config import build_typed_part, find_class
+from harness.campaign.settings.cooperation import build_arm_cooperation
+from harness.campaign.settings.declared import CampaignSettings
+from harness.channel.attacks.attack import Attack
+from harness.common.errors import UserError
+from harness.records.arms import ATTACK, NONE, Arm
+from harness.types.vocabulary import Boxes, Features, Points
+
+SENT = {Boxes: "boxes", Points: "points", Features: "feature maps"}
+"""What payloads are called."""
+
+
+def build_attacks(settings: CampaignSettings) -> dict[str, Attack]:
+    """Return the attacks by name; refuse what is none."""
+    made = {}
+    for name, part in settings.get(ATTACK, {}).items():
+        place = f"{ATTACK}.{name}"
+        if name == NONE:
+            if part is not None:
+                raise UserError(
+                    f"configuration: {place} is the arm in which no partner lies, and has no"
+                    " settings; choose another name"
+                )
+            continue
+        made[name] = build_attack(part, place)
+    return made
+
+
+def build_attack(part: object, place: str) -> Attack:
+    """Return what the settings in a place make, if it is an attack."""
+    attack: Attack = build_typed_part(part, place, Attack, "an attack")
+    return attack
+
+
+def build_arm_attack(settings: CampaignSettings, arm: Arm) -> Attack | None:
+    """Return the attack of an arm; None where no partner lies."""
+    name = arm[ATTACK]
+    if name == NONE:
+        return None
+    return build_attack(settings.get(ATTACK, {}).get(name), f"{ATTACK}.{name}")
+
+
+def with_attacks(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
+    """Return the arms under each attack; without cooperation there is no partner that could lie."""
+    names = list(settings.get(ATTACK, {})) or [NONE]
+    made = [
+        arm.replace_factors(attack=name)
+        for arm in arms
+        for name in ([NONE] if arm.cooperation == NONE else names)
+    ]
+    return list(dict.fromkeys(made))
+
+
+def find_unattackable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm, str]:
+    """Return why some arms cannot be driven: their attack cannot act on what partners share.
+
+    Raises:
+        UserError: an attack suits no arm at all.
+    """
+    attacks = build_attacks(settings)
+    reasons = {}
+    for arm in arms:
+        if arm[ATTACK] == NONE:
+            continue
+        attack = attacks[arm[ATTACK]]
+        sent = find_payload_type(settings, arm)
+        if sent is not None and sent not in attack.payloads:
+            words = " or ".join(SENT[kind] for kind in attack.payloads)
+            reasons[arm] = (
+                f"{attack.name} acts on {words}, and the system's partners share {SENT[sent]}"
+            )
+        elif not attack.kinds & list_partner_kinds(settings, arm):
+            reasons[arm] = f"{attack.name} has no partner that could lie in {arm.cooperation}"
+    for name in {arm[ATTACK] for arm in reasons}:
+        of_attack = [arm for arm in arms if arm[ATTACK] == name]
+        if all(arm in reasons for arm in of_attack):
+            first = of_attack[0]
+            raise UserError(
+                f"configuration: {ATTACK}.{name} with {first.system}: {reasons[first]}; choose"
+                " another attack"
+            )
+    return reasons
+
+
+def list_partner_kinds(settings: CampaignSettings, arm: Arm) -> set[str]:
+    """Return the kinds of partners that an arm may have."""
+    cooperation = build_arm_cooperation(settings, arm)
+    kinds = {"roadside"} if cooperation.roadside is not None else set()
+    return kinds | ({"vehicle"} if cooperation.connected and cooperation.connected_share else set())
+
+
+def find_payload_type(settings: CampaignSettings, arm: Arm) -> type | None:
+    """Return the type of what partners of an arm share; None where the class does not say."""
+    place = f"system.{arm.system}"
+    share = getattr(find_class(settings["system"][arm.system]["_target_"], place), "share", None)
+    try:
+        sent = get_type_hints(share).get("return")
+    except (AttributeError, NameError, SyntaxError, TypeError):
+        return None
+    return sent if isinstance(sent, type) and sent in SENT else None

@@ -1,0 +1,120 @@
+"""Consistency with free space: a box through which the ego's own LiDAR looks is not there.
+
+Free and occupied space of Zhang et al. (Collaborative Anomaly Detection, USENIX Security 2024), on
+the ego's own sweep alone: they merge polygons of all vehicles. A ray that returns from behind a
+box, and crosses it, shows that the space is free; a return inside shows that it is not. The box is
+made smaller by a margin first, so that a displaced box of a real road user is not rejected. A road
+user that is left out of a message cannot be noticed like this.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from harness.channel.defences.defence import (
+    Defence,
+    DefenceScene,
+    Judgement,
+    keep_all,
+    place_in_ego_lidar,
+)
+from harness.channel.disturbance import refuse_negative
+from harness.common.errors import UserError
+from harness.types.vocabulary import Boxes, Floats, Integers, Message, Singles
+
+AROUND = 0.3
+"""Metres around a box in which a return counts for it."""
+LEAST_SIZE = 0.1
+"""Metres that a box has at least after the margin."""
+
+
+class FreeSpace(Defence):
+    """Rejects boxes in space that the ego's own sweep shows to be free."""
+
+    safe_from_file = True
+    name = "free_space"
+    needs_points = True
+
+    def __init__(
+        self,
+        *,
+        rays: int = 8,  # that cross a box and return from behind it, at least
+        inside_share: float = 0.2,  # returns inside, as a share of crossing rays, at most
+        margin: float = 0.4,  # m by which a box is made smaller on each side
+        reach: float = 50.0,  # m from the ego within which boxes are judged
+    ) -> None:
+        if rays < 1:
+            raise UserError(f"{self.name}.rays = {rays}: must be ≥ 1")
+        refuse_negative(self.name, "m", margin=margin, reach=reach)
+        refuse_negative(self.name, "", inside_share=inside_share)
+        self.rays, self.inside_share = rays, inside_share
+        self.margin, self.reach = margin, reach
+
+    def judge_messages(self, scene: DefenceScene, messages: Sequence[Message]) -> list[Judgement]:
+        """Return what is made of each message."""
+        return [self._judge_message(scene, message) for message in messages]
+
+    def _judge_message(self, scene: DefenceScene, message: Message) -> Judgement:
+        boxes = place_in_ego_lidar(message, scene)
+        kept = keep_all(message)
+        # boxes near enough for the sweep to be dense
+        near = np.flatnonzero(np.hypot(*boxes.geometry[:, :2].T) <= self.reach)
+        crossing, inside = count_rays(
+            scene.observation.points_in_lidar, boxes[near], margin=self.margin
+        )
+        kept[near] = (crossing < self.rays) | (inside > self.inside_share * crossing)
+        seen = bool(((crossing >= self.rays) | (inside > 0)).any())
+        return Judgement(check=self.name, message=message, kept=kept, judged=seen)
+
+
+def count_rays(sweep: Singles, boxes: Boxes, *, margin: float) -> tuple[Integers, Integers]:
+    """Return how many rays of a LiDAR at the origin cross each box, and how many end inside it.
+
+    Args:
+        sweep: (N, 4) returns in the LiDAR's frame.
+        boxes: M boxes in the same frame.
+        margin: metres by which a box is made smaller on each side before rays are counted.
+
+    Returns:
+        (M,) of rays that cross the smaller box and return from behind it, and (M,) of returns
+        inside the whole box and what is close to it.
+    """
+    crossing, inside = np.zeros((2, len(boxes)), np.int64)
+    points = sweep[:, :3].astype(np.float64)
+    bearings, distances = np.arctan2(points[:, 1], points[:, 0]), np.hypot(*points[:, :2].T)
+    for number, row in enumerate(boxes.geometry):
+        # only returns in the box's direction, not clearly before it
+        reach = math.hypot(row[3], row[4]) / 2 + AROUND
+        away = math.hypot(row[0], row[1])
+        wide = math.pi if away <= reach else math.asin(reach / away)
+        turn = np.remainder(bearings - math.atan2(row[1], row[0]) + math.pi, math.tau) - math.pi
+        ends = points[(np.abs(turn) <= wide) & (distances >= away - reach)]
+        crossing[number], inside[number] = count_rays_of_box(ends, row, margin=margin)
+    return crossing, inside
+
+
+def count_rays_of_box(ends: Floats, box: Floats, *, margin: float) -> tuple[int, int]:
+    """Return how many rays from the origin to these ends cross a box, and how many end inside it.
+
+    Args:
+        ends: (N, 3) metres.
+        box: (7,) in the same frame.
+        margin: metres by which the box is made smaller for crossing rays.
+    """
+    # (3, 3) from the box's frame to the LiDAR's
+    cosine, sine = math.cos(box[6]), math.sin(box[6])
+    turn = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+    half = box[3:6] / 2
+    origin, targets = -box[:3] @ turn, (ends - box[:3]) @ turn
+    inside = (np.abs(targets) <= half + AROUND).all(1)
+    smaller = np.maximum(half - margin, LEAST_SIZE / 2)
+    # slabs: shares of the way at which a ray enters and leaves between two faces
+    ways = targets - origin
+    ways[ways == 0.0] = 1e-12
+    first, second = (-smaller - origin) / ways, (smaller - origin) / ways
+    enters = np.minimum(first, second).max(1, initial=0.0)
+    leaves = np.maximum(first, second).min(1, initial=1.0)
+    return int(np.sum((enters < leaves) & ~inside)), int(inside.sum())
