@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import carla
 import numpy as np
 
+from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -17,6 +19,7 @@ from harness.campaign.attempt.lidar_hits import (
 )
 from harness.campaign.attempt.live import LiveView, make_live_step
 from harness.campaign.attempt.metrics import AttemptMetrics, make_step_data
+from harness.campaign.attempt.own_sensing import OwnSensing, make_tick_observation
 from harness.campaign.attempt.planning_step import (
     EGO,
     DecidedStep,
@@ -28,7 +31,6 @@ from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.channel.channel import Channel
 from harness.channel.links.sight import AirSurroundings
-from harness.common.errors import AttemptError
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.types.systems import (
     PrivilegedSystem,
@@ -54,7 +56,7 @@ from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.cameras import CameraPlace
 from harness.world.ego import EgoVehicle
 from harness.world.partners import PartnerFleet, PartnerScans, ScanningPartner
-from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
+from harness.world.rig import LidarMount, LidarScan, ScanningPost
 from harness.world.scene import (
     GroundTruthScene,
     crop_boxes_to_lidar,
@@ -87,12 +89,14 @@ class PerceptionLoop:
         metrics: AttemptMetrics,
         view: LiveView,
         intervening: InterveningSystem | None = None,
+        own_sensing: OwnSensing | None = None,
     ) -> None:
         self.partners = partners
         self.view = view
         self.precision = PrecisionAccumulator()
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
+        self._own_sensing = own_sensing  # of a system that brings its sensors
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -120,6 +124,8 @@ class PerceptionLoop:
     def open_lidar(self) -> None:
         """Open the ego's LiDAR: from now on it sweeps once in a planning period."""
         self._post.start_scanning()
+        if self._own_sensing is not None:
+            self._own_sensing.sensors.start()
 
     def has_sweep(self, frame: int) -> bool:
         """Return whether the LiDARs sweep in this frame."""
@@ -131,6 +137,8 @@ class PerceptionLoop:
         scene: GroundTruthScene,
         lights: tuple[LightAhead, ...],
         recorder: AttemptRecorder,
+        *,
+        snapshot: carla.WorldSnapshot,
     ) -> Control:
         """Sense, share, decide, record; return what the system wants of the ego."""
         # sense: every LiDAR's sweep of this frame
@@ -141,10 +149,10 @@ class PerceptionLoop:
         sensed = self._sense(state, scene, ego_scan, sweeps)
         # share and decide
         shared = self._share(sensed, scene, lights, recorder)
-        answer = self._decide(sensed, shared, recorder.first_frame)
+        answer = self._decide(sensed, shared, recorder.first_frame, snapshot)
         clock = self._add_seconds("system", clock)
         # evaluate: boxes that the system returned may be no boxes
-        with _SystemBlame():
+        with SystemBlame():
             evaluated = evaluate_frame(
                 sensed.truth,
                 sensed.hits_counted,
@@ -237,9 +245,30 @@ class PerceptionLoop:
             captured=tuple(captured[sender] for sender in sorted(captured)),
         )
 
-    def _decide(self, sensed: SensedStep, shared: SharedStep, first_frame: int) -> Step:
+    def run_tick_between(self, state: EgoState, snapshot: carla.WorldSnapshot) -> Control | None:
+        """Ask a system with its own sensors between planning steps; None for all others."""
+        if self._own_sensing is None:
+            return None
+        clock = time.perf_counter()
+        observation = make_tick_observation(state, self._mount.pose_in_carrier)
+        with SystemBlame():
+            control = self._own_sensing.drive_tick(observation, snapshot).control
+        self._add_seconds("system", clock)
+        return control
+
+    def _decide(
+        self,
+        sensed: SensedStep,
+        shared: SharedStep,
+        first_frame: int,
+        snapshot: carla.WorldSnapshot,
+    ) -> Step:
         """Return the system's answer, held back and with an intervention, if the arm has them."""
-        with _SystemBlame():
+        with SystemBlame():
+            if self._own_sensing is not None:
+                believed, true = shared.observation.lidar_in_world, sensed.scan.lidar_in_world
+                self._own_sensing.note_belief(believed, true)
+                return self._own_sensing.drive_tick(shared.observation, snapshot)
             if self._intervening is not None or self._channel.of_answers:
                 return self._decide_in_two_parts(sensed, shared, first_frame)
             if is_privileged(self._system):
@@ -406,7 +435,7 @@ class PerceptionLoop:
         return believed
 
     def _ask_payload(self, observation: Observation, truth: GroundTruth) -> Payload:
-        with _SystemBlame():
+        with SystemBlame():
             if is_privileged(self._system):
                 return self._system.share(observation, truth)
             return self._system.share(observation)
@@ -415,23 +444,3 @@ class PerceptionLoop:
         now = time.perf_counter()
         self.seconds[part] += now - since
         return now
-
-
-class _SystemBlame:
-    """Gives whatever a system raises its failure class."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, Exception) and not isinstance(problem, AttemptError):
-            raise AttemptError(
-                "agent_exception", f"{type(problem).__name__}: {problem}"
-            ) from problem
-
-
-def has_surface_reader(rig: Rig, channel: Channel) -> bool:
-    """Return whether what points lie on is to be known: for what senses, and for hits after it."""
-    sensitive = any(mount.sensitivity for mount in rig.mounts)
-    known = all(mount.returns_all for mount in rig.mounts)
-    return channel.needs_surfaces or ((channel.of_sweeps or sensitive) and known)
