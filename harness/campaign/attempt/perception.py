@@ -32,6 +32,7 @@ from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.channel.channel import Channel
 from harness.channel.links.sight import AirSurroundings
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
+from harness.types.own_sensors import has_boxes
 from harness.types.systems import (
     PrivilegedSystem,
     System,
@@ -93,7 +94,8 @@ class PerceptionLoop:
     ) -> None:
         self.partners = partners
         self.view = view
-        self.precision = PrecisionAccumulator()
+        self.knows_boxes = has_boxes(system)
+        self.precision = PrecisionAccumulator(known=has_boxes(system))
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
         self._own_sensing = own_sensing  # of a system that brings its sensors
@@ -161,6 +163,8 @@ class PerceptionLoop:
                 settings=self._rules,
                 parked=sensed.parked,
             )
+        if not self.knows_boxes:
+            evaluated = evaluated.without_patterns()
         # record, and show
         step = DecidedStep(sensed=sensed, shared=shared, answer=answer, evaluated=evaluated)
         self._record(step, recorder)

@@ -48,6 +48,7 @@ def drive_until_over(
         kept_cameras=kept_cameras,
         after_sensing=perception.counts_after_sensing,
         box_changes=perception.box_changes,
+        knows_boxes=perception.knows_boxes,
     )
     registry = ActorRegistry(context.world)
     tracks = TrackRecorder(ego.actor.id, state.frame, registry)

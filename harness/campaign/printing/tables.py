@@ -260,7 +260,10 @@ def build_summary_table(
             "RCR %": f"{row.route_completion:.1f}",
             "violations": str(row.violations),
             "time s": NOTHING if math.isnan(row.time_to_goal) else f"{row.time_to_goal:.1f}",
-            **{name: str(count) for name, count in row.patterns.items()},
+            **{
+                name: NOTHING if count is None else str(count)
+                for name, count in row.patterns.items()
+            },
         }
         names = map(escape, row.arm.get_values(factors))
         table.add_row(*names, *(cells[name] for name in columns))
