@@ -36,7 +36,8 @@ class DrivenAgent:
         self._stand_ins: Any = importlib.import_module("stand_ins")
         self._geodesy: Any = importlib.import_module("geodesy")
         self._carla_data: Any = importlib.import_module("carla_data")
-        importlib.import_module("substitutes").restore_numpy_names()
+        substitutes: Any = importlib.import_module("substitutes")
+        substitutes.restore_numpy_names()
         ours = [sys.path.pop(0), sys.path.pop(0)]
         sys.path[:0] = words["paths"]
         sys.path += ours
@@ -47,6 +48,8 @@ class DrivenAgent:
             self._stand_ins.close_world()
         self._carla: Any = sys.modules["carla"]
         self._named = find_agent_class(words["agent"], words["name"])
+        if "torch" in sys.modules:
+            substitutes.send_cuda_to_processor()
         self._agent: Any = None
         self._world: Any = None
 

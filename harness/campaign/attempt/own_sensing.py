@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import carla
 import numpy as np
@@ -13,7 +14,7 @@ from harness.campaign.attempt.planning_step import EGO
 from harness.channel.channel import Channel
 from harness.channel.effects import NO_SHIFT, Shift, compute_shift
 from harness.types.geometry import compose_poses
-from harness.types.own_sensors import OwnSensorSystem, SensorRequest
+from harness.types.own_sensors import OwnSensorSystem, SensorRequest, has_boxes, opens_world
 from harness.types.vocabulary import (
     CameraImage,
     EgoObservation,
@@ -45,6 +46,14 @@ class OwnSensing:
         self._mounts = {request.name: request for request in sensors.requests}
         self._cameras = [one.name for one in sensors.requests if one.kind == RGB]
         self._shift: Shift = NO_SHIFT  # of the ego's belief, since the last planning step
+
+    def make_record(self) -> dict[str, Any]:
+        """Return the part of `result.json` about a system with its own sensors."""
+        return {
+            "privileged": opens_world(self._system),
+            "boxes": has_boxes(self._system),
+            "sensors": [[one.name, one.kind] for one in self.sensors.requests],
+        }
 
     def note_belief(self, believed: Pose, true: Pose) -> None:
         """Take note of how far the ego is wrong about where it is, until the next planning step."""

@@ -98,7 +98,7 @@ class PerceptionLoop:
         self.precision = PrecisionAccumulator(known=has_boxes(system))
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
-        self._own_sensing = own_sensing  # of a system that brings its sensors
+        self.own_sensing = own_sensing  # of a system that brings its sensors
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -126,8 +126,8 @@ class PerceptionLoop:
     def open_lidar(self) -> None:
         """Open the ego's LiDAR: from now on it sweeps once in a planning period."""
         self._post.start_scanning()
-        if self._own_sensing is not None:
-            self._own_sensing.sensors.start()
+        if self.own_sensing is not None:
+            self.own_sensing.sensors.start()
 
     def has_sweep(self, frame: int) -> bool:
         """Return whether the LiDARs sweep in this frame."""
@@ -251,12 +251,12 @@ class PerceptionLoop:
 
     def run_tick_between(self, state: EgoState, snapshot: carla.WorldSnapshot) -> Control | None:
         """Ask a system with its own sensors between planning steps; None for all others."""
-        if self._own_sensing is None:
+        if self.own_sensing is None:
             return None
         clock = time.perf_counter()
         observation = make_tick_observation(state, self._mount.pose_in_carrier)
         with SystemBlame():
-            control = self._own_sensing.drive_tick(observation, snapshot).control
+            control = self.own_sensing.drive_tick(observation, snapshot).control
         self._add_seconds("system", clock)
         return control
 
@@ -269,10 +269,10 @@ class PerceptionLoop:
     ) -> Step:
         """Return the system's answer, held back and with an intervention, if the arm has them."""
         with SystemBlame():
-            if self._own_sensing is not None:
+            if self.own_sensing is not None:
                 believed, true = shared.observation.lidar_in_world, sensed.scan.lidar_in_world
-                self._own_sensing.note_belief(believed, true)
-                return self._own_sensing.drive_tick(shared.observation, snapshot)
+                self.own_sensing.note_belief(believed, true)
+                return self.own_sensing.drive_tick(shared.observation, snapshot)
             if self._intervening is not None or self._channel.of_answers:
                 return self._decide_in_two_parts(sensed, shared, first_frame)
             if is_privileged(self._system):

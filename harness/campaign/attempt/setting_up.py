@@ -37,7 +37,7 @@ from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import derive_seed
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
 from harness.types.drivers import is_drivable_system
-from harness.types.own_sensors import WorldPlace, brings_sensors
+from harness.types.own_sensors import WorldPlace, brings_sensors, has_boxes
 from harness.types.systems import PrivilegedSystem, System, has_image_reader
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
@@ -357,7 +357,9 @@ def set_up_perception(
         rules=build_part(settings["patterns"], "patterns"),
         reads_points=scans_points,
         reads_surfaces=has_surface_reader(rig, channel),
-        counts_after_sensing=scans_points and has_surface_reader(rig, channel),
+        counts_after_sensing=scans_points
+        and has_surface_reader(rig, channel)
+        and has_boxes(system),
         cameras=rig.place_cameras("ego") if has_image_reader(system) else (),
         metrics=AttemptMetrics(build_metrics(settings), context.route),
         view=view,

@@ -23,7 +23,7 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.interference.pictures import Miscalibration
 from harness.common.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm
-from harness.types.own_sensors import brings_sensors
+from harness.types.own_sensors import brings_sensors, make_system_note
 from harness.types.systems import has_image_reader, is_perceiving_system
 from harness.types.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
 from harness.world.partners import Cooperation
@@ -123,6 +123,15 @@ def is_without_messages(settings: CampaignSettings, condition: str, *, own: bool
         part.of_messages and not (own and getattr(part, "displaces_ego", False)) for part in parts
     ]
     return bool(of_messages) and not any(of_messages)
+
+
+def list_system_notes(settings: CampaignSettings) -> tuple[str, ...]:
+    """Return what is said of systems with their own sensors: privileged, without boxes."""
+    notes = [
+        make_system_note(find_class(part["_target_"], f"system.{name}"), name)
+        for name, part in settings["system"].items()
+    ]
+    return tuple(filter(None, notes))
 
 
 def describe_untouched(disturbance: Disturbance) -> str | None:

@@ -19,7 +19,11 @@ from harness.campaign.folder.assignments import (
 from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.folder.inputs import get_protocol_path
 from harness.campaign.folder.summary import read_attempt_summary
-from harness.campaign.planning.compatibility import find_unfit_arms, is_without_messages
+from harness.campaign.planning.compatibility import (
+    find_unfit_arms,
+    is_without_messages,
+    list_system_notes,
+)
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
@@ -92,6 +96,7 @@ class CampaignPlan:
     same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
     carried: tuple[str, ...] = ()  # what radios make of messages of usual sizes
     origin: str = ""  # where routes and hazards come from, if that needs a line
+    systems: tuple[str, ...] = ()  # what is said of systems with their own sensors
 
     @property
     def town(self) -> str:
@@ -150,6 +155,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         same=conditions.same,
         carried=list_link_notes(settings),
         origin=describe_route_origin(settings),
+        systems=list_system_notes(settings),
     )
 
 

@@ -106,6 +106,8 @@ def list_skipped_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
     """Yield where routes come from, conditions driven by another name, and what is invalid."""
     if plan.origin:
         yield "origin", plan.origin
+    for note in plan.systems:
+        yield "system", note
     if plan.size_zero:
         yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
     for kept, *others in plan.same:
