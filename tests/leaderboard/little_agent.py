@@ -37,7 +37,14 @@ class LittleAgent(AutonomousAgent):
         kind = "sensor.other.sonar" if self.fault == "sensor" else "sensor.camera.rgb"
         return [
             {"type": kind, "id": "front", "width": 64, "height": 48, "fov": 90, **at},
-            {"type": "sensor.camera.depth", "id": "deep", "width": 32, "height": 24, "fov": 90, **at},
+            {
+                "type": "sensor.camera.depth",
+                "id": "deep",
+                "width": 32,
+                "height": 24,
+                "fov": 90,
+                **at,
+            },
             {"type": "sensor.lidar.ray_cast", "id": "LIDAR", **at, "yaw": -90.0},
             {"type": "sensor.other.radar", "id": "radar", **at, "fov": 30},
             {"type": "sensor.other.gnss", "id": "gps", **at},
@@ -86,7 +93,7 @@ class LittleAgent(AutonomousAgent):
             "map": len(input_data["map"][1]["opendrive"]),
             "throttle": control.throttle,
         }
-        with open(self.journal, "a") as journal:
+        with open(self.journal, "a") as journal:  # noqa: PTH123
             journal.write(json.dumps(line) + "\n")
 
 

@@ -7,6 +7,7 @@ options. Standard library and numpy only, Python 3.7 or newer.
 
 from __future__ import annotations
 
+import datetime
 import importlib
 import sys
 import time
@@ -23,6 +24,8 @@ NO_WORLD = (
     "this agent opens the simulator's world: drive it with system=leaderboard_agent_privileged,"
     " which is marked as privileged"
 )
+LOOK_AGAIN = 20
+"""Ticks after which actors that are new are registered."""
 FAR_APART = 200.0
 """Metres between places of a plan at most, in Leaderboard 2."""
 
@@ -299,8 +302,14 @@ def follow_world(world: Any, server: dict[str, Any], frame: int, patience: float
         if provider.ego is None:
             provider.ego = world.get_actor(server["ego"])
         return
-    if provider.get_hero_actor() is None:
-        provider.register_actor(world.get_actor(server["ego"]))
+    # the scenario runner's own: it knows the actors that are registered
+    known = {actor.id for actor in provider._actor_velocity_map}
+    if not known or frame % LOOK_AGAIN == 0:
+        for actor in world.get_actors():
+            if actor.type_id.startswith(("vehicle.", "walker.")) and actor.id not in known:
+                provider.register_actor(actor)
+                if actor.id == server["ego"]:
+                    provider._carla_actor_pool[actor.id] = actor
     provider.on_carla_tick()
 
 
@@ -313,4 +322,5 @@ def tell_time(frame: int, seconds: float) -> None:
     # the scenario runner's own
     clock._current_game_time, clock._last_frame = seconds, frame
     clock._carla_time = seconds
+    clock._platform_timestamp = datetime.datetime.now()
     clock._init = True
