@@ -9,30 +9,34 @@ from __future__ import annotations
 import json
 import math
 import os
+from typing import Any
 
 import carla
 import numpy as np
-from leaderboard.autoagents.autonomous_agent import AutonomousAgent, Track
+from leaderboard.autoagents.autonomous_agent import (  # type: ignore[import-not-found]
+    AutonomousAgent,
+    Track,
+)
 
 EARTH = 6378137.0
 CRUISE = 5.0
 
 
-def get_entry_point():
+def get_entry_point() -> str:
     return "LittleAgent"
 
 
-class LittleAgent(AutonomousAgent):
-    def setup(self, path_to_conf_file):
+class LittleAgent(AutonomousAgent):  # type: ignore[misc]
+    def setup(self, path_to_conf_file: str) -> None:
         self.track = Track.MAP
-        self.journal = os.environ.get("LITTLE_AGENT_JOURNAL")
+        self.journal = os.environ.get("LITTLE_AGENT_JOURNAL", "")
         self.row = 0
         fault = os.environ.get("LITTLE_AGENT_FAULT", "")
         if fault == "setup":
             raise ValueError("no weights here")
         self.fault = fault
 
-    def sensors(self):
+    def sensors(self) -> list[dict[str, Any]]:
         at = {"x": 0.7, "y": 0.0, "z": 1.6, "roll": 0.0, "pitch": 0.0, "yaw": 0.0}
         kind = "sensor.other.sonar" if self.fault == "sensor" else "sensor.camera.rgb"
         return [
@@ -53,12 +57,12 @@ class LittleAgent(AutonomousAgent):
             {"type": "sensor.opendrive_map", "id": "map", "reading_frequency": 1e-6},
         ]
 
-    def set_global_plan(self, global_plan_gps, global_plan_world_coord):
+    def set_global_plan(self, global_plan_gps: Any, global_plan_world_coord: Any) -> None:
         super().set_global_plan(global_plan_gps, global_plan_world_coord)
         # not thinned: (rows, 2) metres north and east
         self.way = np.array([to_metres(place["lat"], place["lon"]) for place, _ in global_plan_gps])
 
-    def run_step(self, input_data, timestamp):
+    def run_step(self, input_data: Any, timestamp: float) -> Any:
         if self.fault == "step" and timestamp > 0.5:
             raise RuntimeError("lost")
         while self.fault == "hang" and timestamp > 0.5:
@@ -79,7 +83,7 @@ class LittleAgent(AutonomousAgent):
             self.note(input_data, timestamp, control)
         return control
 
-    def note(self, input_data, timestamp, control):
+    def note(self, input_data: Any, timestamp: float, control: Any) -> None:
         frame, picture = input_data["front"]
         line = {
             "frame": frame,
@@ -97,5 +101,5 @@ class LittleAgent(AutonomousAgent):
             journal.write(json.dumps(line) + "\n")
 
 
-def to_metres(latitude, longitude):
+def to_metres(latitude: float, longitude: float) -> tuple[float, float]:
     return math.radians(latitude) * EARTH, math.radians(longitude) * EARTH

@@ -81,7 +81,7 @@ def make_observation(tick: int, readings: tuple[SensorReading, ...] = ()) -> Ego
 def sense(x: float = 0.0) -> tuple[SensorReading, ...]:
     """What the little agent's sensors give at a place on its way."""
     latitude, longitude = GeoReference(OPENDRIVE).to_degrees(x, 0.0)
-    values = {
+    values: dict[tuple[str, str], Any] = {
         ("front", "sensor.camera.rgb"): np.zeros((48, 64, 4), np.uint8),
         ("LIDAR", "sensor.lidar.ray_cast"): np.zeros((5, 4), np.float32),
         ("gps", "sensor.other.gnss"): np.array([latitude, longitude, 0.0]),
@@ -139,8 +139,14 @@ def test_an_agent_that_cannot_be_imported_is_refused_in_one_line(
 
 
 def test_sensors_are_mounted_as_the_leaderboard_mounts_them() -> None:
-    camera = {"type": "sensor.camera.rgb", "id": "c", "width": 300, "height": 200, "fov": 100}
-    listed = [
+    camera: dict[str, Any] = {
+        "type": "sensor.camera.rgb",
+        "id": "c",
+        "width": 300,
+        "height": 200,
+        "fov": 100,
+    }
+    listed: list[dict[str, Any]] = [
         {**camera, **MOUNT},
         {"type": "sensor.lidar.ray_cast", "id": "l", **MOUNT},
         {"type": "sensor.other.radar", "id": "r", "fov": 30, **MOUNT},
@@ -210,6 +216,7 @@ def test_an_agent_steers_back_to_its_way() -> None:
     agent.close_attempt()
 
 
+@pytest.mark.thorough
 def test_failures_of_the_agent_have_their_class(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITTLE_AGENT_FAULT", "setup")
     with pytest.raises(AttemptError, match="ValueError: no weights here") as problem:
@@ -296,7 +303,7 @@ def is_working(python: str) -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("version", ["3.7", "3.8", "3.10", "3.12"])
+@pytest.mark.parametrize("version", ["3.7", "3.12"])
 def test_every_python_of_the_leaderboards_runs_the_child(tmp_path: Path, version: str) -> None:
     """In an environment with numpy alone: CARLA's data types are then the stand-in's."""
     installed = Path.home() / ".pyenv" / "versions"
@@ -306,9 +313,9 @@ def test_every_python_of_the_leaderboards_runs_the_child(tmp_path: Path, version
         pytest.skip(f"there is no python{version}")
     subprocess.run([python, "-m", "venv", str(tmp_path / "env")], check=True)
     own = str(tmp_path / "env" / "bin" / "python")
-    got = subprocess.run([own, "-m", "pip", "install", "-q", "numpy"], check=False)
-    if got.returncode:
-        pytest.skip(f"no numpy for python{version}")
+    install = [own, "-m", "pip", "install", "-q", "--only-binary=:all:", "numpy"]
+    if subprocess.run(["timeout", "120", *install], check=False).returncode:
+        pytest.skip(f"no numpy for python{version} within two minutes")
     agent = make_agent(python=own)
     assert any(note.startswith("carla: ") for note in agent._child.notes)
     agent.open_attempt(PLACE, seed=3, route=make_route())
