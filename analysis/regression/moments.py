@@ -103,7 +103,8 @@ def iterate_window_ends(about: int, tick_seconds: float, rules: MomentRules) -> 
 def compute_pattern_rates(frames: pd.DataFrame) -> dict[str, float]:
     """Return errors for each ground-truth box in some frames; 0 without any."""
     boxes = float(frames[TRUTHS].sum())
-    return {name: float(frames[name].sum()) / boxes if boxes else 0.0 for name in PATTERNS}
+    sums = {name: float(frames[name].sum(skipna=False)) for name in PATTERNS}
+    return {name: total / boxes if boxes else 0.0 for name, total in sums.items()}
 
 
 def get_tick_seconds(campaign: CampaignRecords) -> float:

@@ -80,7 +80,7 @@ def sum_frames(frames: pd.DataFrame) -> dict[str, float]:
     names = [f"{name}_{band}" for name in (*PATTERNS, "truth") for band in BANDS]
     heard = frames["messages"] > 0
     return {
-        **{name: float(frames[name].sum()) for name in names},
+        **{name: float(frames[name].sum(skipna=False)) for name in names},
         "steps": float(len(frames)),
         "driven": float(frames["station"].max()) if len(frames) else 0.0,
         "steps_heard": float(heard.sum()),

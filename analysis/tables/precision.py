@@ -57,6 +57,10 @@ class PooledDetections:
     truths: Integers  # (attempts, classes, bands and beyond, parts)
 
 
+NOT_KNOWN = "cooperative_all"
+"""A column of planning steps that is null where a system does not say what it detects."""
+
+
 def read_detections(collection: CampaignCollection) -> dict[str, PooledDetections]:
     """Match the boxes of every attempt; return the detections by source."""
     pieces: dict[str, list[tuple[int, int, MatchTable]]] = {source: [] for source in SOURCES}
@@ -103,6 +107,8 @@ def match_frames(
         read_checked_table(campaign, "frames", key),
         read_checked_table(campaign, "boxes", key),
     )
+    if frames[NOT_KNOWN].isna().any():
+        return  # the system does not say what it detects
     # (steps,) the part of the route at each step
     share = frames["station"].to_numpy(np.float64) / length
     parts = np.clip((share * PARTS).astype(np.int64), 0, PARTS - 1)

@@ -31,6 +31,7 @@ from harness.common.sensitivity import LidarSensitivity
 from harness.types.vocabulary import (
     Boxes,
     CameraImage,
+    Control,
     Message,
     Observation,
     Payload,
@@ -92,6 +93,7 @@ class Channel:
         self._underway: dict[str, list[MessageUnderway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
         self._started = False
+        self._shifted_readings = 0  # of a system's own sensors
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode with empty air.
@@ -111,7 +113,7 @@ class Channel:
         if self.message_format is not None:
             self.message_format.reset()
         self._underway, self._shifts, self._aliases = {}, {}, {}
-        self._started = False
+        self._started, self._shifted_readings = False, 0
 
     def note_attack_scene(self, scene: AttackScene) -> None:
         """Let insiders know what stands around, before they send at a planning step."""
@@ -139,6 +141,31 @@ class Channel:
     def of_answers(self) -> bool:
         """Whether a disturbance delays what the ego makes of a moment."""
         return bool(self.answers.disturbances)
+
+    def note_shifted_reading(self) -> None:
+        """Count a reading of position or course that a wrong belief of the ego displaces."""
+        self._shifted_readings += 1
+        self._count_sensed()
+
+    def _count_sensed(self) -> None:
+        changed = self.sensing.changed + self.seeing.changed + self._shifted_readings
+        self.audit.tally.effects.sensed = changed
+
+    @property
+    def of_pictures(self) -> bool:
+        """Whether a disturbance changes pictures."""
+        return bool(self.seeing.disturbances)
+
+    def hold_control(self, control: Control, observation: Observation) -> Control:
+        """Take the pedals and wheel of this tick; return those that reach the vehicle by now.
+
+        Args:
+            control: of a system that answers with pedals and wheel.
+            observation: of the ego.
+        """
+        given = self.answers.hold_control(control, observation)
+        self.audit.tally.effects.held = self.answers.held
+        return given
 
     def hold_answer(self, perceived: Perceived, observation: Observation) -> Perceived:
         """Take what the ego makes of this moment; return what its driver has by now.
@@ -173,7 +200,7 @@ class Channel:
         self._note_first_capture(observation.frame, observation.time)
         raw = Sweep(observation.points_in_lidar, surfaces, sensitivity)
         sensed = self.sensing.sense_sweep(raw, observation)
-        self.audit.tally.effects.sensed = self.sensing.changed + self.seeing.changed
+        self._count_sensed()
         return sensed
 
     def see_images(self, observation: Observation) -> tuple[CameraImage, ...]:
@@ -184,7 +211,7 @@ class Channel:
         """
         self._note_first_capture(observation.frame, observation.time)
         images = self.seeing.see_images(observation)
-        self.audit.tally.effects.sensed = self.sensing.changed + self.seeing.changed
+        self._count_sensed()
         return images
 
     def add_pose_shifts(self, observation: Observation) -> Observation:

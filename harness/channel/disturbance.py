@@ -191,6 +191,11 @@ class Disturbance:
         return not (self.of_sensors or self.of_answers)
 
     @property
+    def displaces_ego(self) -> bool:
+        """Whether this makes the ego wrong about where it is."""
+        return "ego" in self.kinds and type(self).shift is not Disturbance.shift
+
+    @property
     def what_it_changes(self) -> str:
         """What this is counted by, in words."""
         if self.of_sweeps:

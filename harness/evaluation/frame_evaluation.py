@@ -11,7 +11,7 @@ default a detection of one is neither right nor wrong (`parked`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -125,6 +125,12 @@ class EvaluatedFrame:
     truth: EvaluatedBoxes
     ego_alone: EvaluatedBoxes
     cooperative: EvaluatedBoxes
+
+    def without_patterns(self) -> EvaluatedFrame:
+        """Return the frame of a system that does not say what it detects: no box shows an error."""
+        truth = self.truth
+        none = np.full(len(truth.boxes), -1, np.int64), np.zeros(len(truth.boxes), np.int64)
+        return replace(self, truth=replace(truth, pattern=none[0], times=none[1]))
 
     def count_patterns(self) -> dict[str, int]:
         """Return the six patterns, in total, by class and by band."""

@@ -29,7 +29,14 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import find_finished_tries
 from harness.records.metrics import has_only_metrics
 from harness.records.packing.layout import PACKED, describe_missing_table
-from harness.records.schema import AFTER_SENSING, ALL_TABLES, MOST_ROWS, ROWS_A_STEP, VERSION
+from harness.records.schema import (
+    AFTER_SENSING,
+    ALL_TABLES,
+    DETECTED,
+    MOST_ROWS,
+    ROWS_A_STEP,
+    VERSION,
+)
 from harness.records.writing import EPISODES
 
 if TYPE_CHECKING:  # loading pandas takes half a second, and only tables need it
@@ -324,13 +331,18 @@ def is_schema(written: pa.Schema, name: str) -> bool:
     known = ALL_TABLES[name]
     fields = list(written)
     more = fields[len(known) :]
-    same = pa.schema(fields[: len(known)]).equals(known)
+    same = pa.schema(list(map(undo_nullable, fields[: len(known)]))).equals(known)
     after_sensing = [*AFTER_SENSING.get(name, ())]
     return same and (
         not more
         or (name == "frames" and has_only_metrics(more))
         or (bool(after_sensing) and pa.schema(more).equals(pa.schema(after_sensing)))
     )
+
+
+def undo_nullable(field: pa.Field) -> pa.Field:
+    """Return a column as its schema has it: those of detections may be null."""
+    return field.with_nullable(False) if field.name in DETECTED else field
 
 
 def refuse_overlong(file: Path, name: str, rows: int, within: Path | None = None) -> None:

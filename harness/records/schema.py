@@ -86,6 +86,13 @@ FRAMES = _build_record_schema(
     ),
 )
 
+DETECTED = tuple(
+    name
+    for name in FRAMES.names
+    if name.startswith((*(f"{source}_" for source in SOURCES[1:]), *PATTERNS))
+)
+"""Columns of planning steps that are null where a system does not say what it detects."""
+
 BOXES = _build_record_schema(
     _FRAME,
     _make_column("source", _NAME, "", "truth, ego_alone or cooperative"),

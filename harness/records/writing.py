@@ -82,6 +82,8 @@ class EpisodeWriter:
         name: str,
         columns: Mapping[str, Sequence[Any] | Any],
         more: Iterable[pa.Field] = (),
+        *,
+        unknown: Iterable[str] = (),
     ) -> None:
         """Write `<name>.parquet`; every column of its schema must be given, and no other.
 
@@ -91,6 +93,7 @@ class EpisodeWriter:
             name: of the schema.
             columns: values by column, all of one length.
             more: columns with their types.
+            unknown: columns of the schema that have no values, and are null.
 
         Raises:
             AttemptError: the disk is full, or cannot be written.
@@ -98,6 +101,9 @@ class EpisodeWriter:
         schema = ALL_TABLES[name]
         for field in more:
             schema = schema.append(field)
+        for name_unknown in unknown:
+            at = schema.get_field_index(name_unknown)
+            schema = schema.set(at, schema.field(at).with_nullable(True))
         if set(columns) != set(schema.names):
             raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")
         arrays = [_make_column_array(columns[field.name], field) for field in schema]
@@ -180,7 +186,7 @@ def _make_column_array(values: Any, field: pa.Field) -> pa.Array:
         array = pa.array(values, field.type.value_type).dictionary_encode().cast(field.type)
     else:
         array = pa.array(values, field.type)
-    if array.null_count:
+    if array.null_count and not field.nullable:
         raise ValueError(f"{field.name}: a value is missing")
     return array
 

@@ -8,7 +8,7 @@ looks: however the sensor was mounted has been undone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,6 +202,22 @@ class Observation:
     images: tuple[CameraImage, ...] = ()  # of its cameras; none unless the system reads images
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SensorReading:
+    """What one of a system's own sensors gave in a tick, in the form of CARLA's Leaderboard.
+
+    Attributes:
+        name: of the sensor.
+        kind: CARLA's id of the sensor.
+        values: (rows, columns, 4) blue green red alpha of cameras; (N, 4) of LiDARs and radars;
+            (3,) latitude longitude altitude; (7,) of inertial units; (1,) m/s of speedometers.
+    """
+
+    name: str
+    kind: str
+    values: NDArray[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class LightAhead:
     """A traffic light on the route.
@@ -227,12 +243,14 @@ class EgoObservation(Observation):
         vehicle_in_world: the vehicle, as it truly stands.
         speed: m/s.
         lights: those on the route ahead.
+        readings: of the sensors that the system brings; none for other systems.
     """
 
     vehicle_in_world: Pose
     lidar_in_vehicle: Pose  # where the LiDAR is mounted
     speed: float
     lights: tuple[LightAhead, ...]
+    readings: tuple[SensorReading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -268,6 +286,8 @@ class Control:
     throttle: float = 0.0  # 0 to 1
     steer: float = 0.0  # -1 (left) to 1
     brake: float = 0.0  # 0 to 1
+    reverse: bool = False  # the gear; no driver of ours uses it
+    hand_brake: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ class AttemptContext:
         route: the way to drive.
         seed: of the attempt; every random stream comes from it.
         tick_seconds: the length of a tick.
+        server: host and port, for systems that open the world themselves.
     """
 
     client: carla.Client
@@ -30,6 +31,7 @@ class AttemptContext:
     route: Route
     seed: int
     tick_seconds: float
+    server: tuple[str, int] = ("", 0)
     noise_number: int = 0  # of the LiDARs' noise seeds; 0 is the usual one
 
     def with_noise(self, number: int) -> AttemptContext:

@@ -124,7 +124,11 @@ class EgoVehicle:
             raise AttemptError("agent_exception", f"pedals and wheel must be finite: {control}")
         self.actor.apply_control(
             carla.VehicleControl(
-                throttle=control.throttle, steer=control.steer, brake=control.brake
+                throttle=control.throttle,
+                steer=control.steer,
+                brake=control.brake,
+                reverse=control.reverse,
+                hand_brake=control.hand_brake,
             )
         )
 

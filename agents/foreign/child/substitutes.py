@@ -78,6 +78,28 @@ def restore_matplotlib_names() -> None:
         colours.get_cmap = lambda name=None, *_: matplotlib.colormaps[name or "viridis"]
 
 
+def send_cuda_to_processor() -> None:
+    """Without a GPU, `.to("cuda")` leaves a tensor or a network where it is, too."""
+    torch: Any = importlib.import_module("torch")
+    if torch.cuda.is_available():
+        return
+    disable_cuda()
+    for kind in (torch.Tensor, torch.nn.Module):
+        kind.to = make_stay(kind.to)
+
+
+def make_stay(original: Any) -> Any:
+    """Return a `to` for which a GPU is the processor."""
+
+    def to(self: Any, *given: Any, **named: Any) -> Any:
+        placed = ["cpu" if str(one).startswith("cuda") else one for one in given]
+        if str(named.get("device", "")).startswith("cuda"):
+            named["device"] = "cpu"
+        return original(self, *placed, **named)
+
+    return to
+
+
 def disable_cuda() -> None:
     """Without a GPU, what is sent there stays where it is."""
     torch: Any = importlib.import_module("torch")

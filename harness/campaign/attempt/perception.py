@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import carla
 import numpy as np
 
+from harness.campaign.attempt.asking import ask_for_ego_boxes, ask_for_payload
+from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -17,6 +20,7 @@ from harness.campaign.attempt.lidar_hits import (
 )
 from harness.campaign.attempt.live import LiveView, make_live_step
 from harness.campaign.attempt.metrics import AttemptMetrics, make_step_data
+from harness.campaign.attempt.own_sensing import OwnSensing, make_tick_observation
 from harness.campaign.attempt.planning_step import (
     EGO,
     DecidedStep,
@@ -27,11 +31,12 @@ from harness.campaign.attempt.planning_step import (
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.campaign.attempt.security import AttemptSecurity
+from harness.campaign.attempt.sensing import sense_scan
 from harness.channel.channel import Channel
 from harness.channel.defences.defence import Defence
 from harness.channel.links.sight import AirSurroundings
-from harness.common.errors import AttemptError
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
+from harness.types.own_sensors import has_boxes
 from harness.types.systems import (
     PrivilegedSystem,
     System,
@@ -40,16 +45,13 @@ from harness.types.systems import (
     is_privileged,
 )
 from harness.types.vocabulary import (
-    Boxes,
     Control,
     EgoObservation,
     GroundTruth,
     Integers,
-    Kind,
     LightAhead,
     Message,
     Observation,
-    Payload,
     Pose,
     Step,
 )
@@ -57,7 +59,7 @@ from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.cameras import CameraPlace
 from harness.world.ego import EgoVehicle
 from harness.world.partners import PartnerFleet, PartnerScans, ScanningPartner
-from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
+from harness.world.rig import LidarMount, LidarScan, ScanningPost
 from harness.world.scene import (
     GroundTruthScene,
     crop_boxes_to_lidar,
@@ -91,13 +93,16 @@ class PerceptionLoop:
         view: LiveView,
         intervening: InterveningSystem | None = None,
         defence: Defence | None = None,
+        own_sensing: OwnSensing | None = None,
     ) -> None:
         self.partners = partners
         self.view = view
-        self.precision = PrecisionAccumulator()
+        self.knows_boxes = has_boxes(system)
+        self.precision = PrecisionAccumulator(known=has_boxes(system))
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
         self.security = AttemptSecurity(channel, defence, context.route, context.map)
+        self.own_sensing = own_sensing  # of a system that brings its sensors
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -125,6 +130,8 @@ class PerceptionLoop:
     def open_lidar(self) -> None:
         """Open the ego's LiDAR: from now on it sweeps once in a planning period."""
         self._post.start_scanning()
+        if self.own_sensing is not None:
+            self.own_sensing.sensors.start()
 
     def has_sweep(self, frame: int) -> bool:
         """Return whether the LiDARs sweep in this frame."""
@@ -136,6 +143,8 @@ class PerceptionLoop:
         scene: GroundTruthScene,
         lights: tuple[LightAhead, ...],
         recorder: AttemptRecorder,
+        *,
+        snapshot: carla.WorldSnapshot,
     ) -> Control:
         """Sense, share, decide, record; return what the system wants of the ego."""
         # sense: every LiDAR's sweep of this frame
@@ -146,11 +155,11 @@ class PerceptionLoop:
         sensed = self._sense(state, scene, ego_scan, sweeps)
         # share and decide
         shared = self._share(sensed, scene, lights, recorder)
-        answer = self._decide(sensed, shared, recorder.first_frame)
+        answer = self._decide(sensed, shared, recorder.first_frame, snapshot)
         clock = self._add_seconds("system", clock)
         self.security.note_answer(state.frame, ego_scan.lidar_in_world, answer.cooperative)
         # evaluate: boxes that the system returned may be no boxes
-        with _SystemBlame():
+        with SystemBlame():
             evaluated = evaluate_frame(
                 sensed.truth,
                 sensed.hits_counted,
@@ -159,6 +168,8 @@ class PerceptionLoop:
                 settings=self._rules,
                 parked=sensed.parked,
             )
+        if not self.knows_boxes:
+            evaluated = evaluated.without_patterns()
         # record, and show
         step = DecidedStep(sensed=sensed, shared=shared, answer=answer, evaluated=evaluated)
         self._record(step, recorder)
@@ -186,9 +197,12 @@ class PerceptionLoop:
             by_sender[partner.sender] = count_hits_by_lidar(truth, sweep, partner.carrier)
         reference = compute_most_hits(truth, ((scan, POLE) for scan in sweeps.reference))
         # The ego's sweep first: disturbances of sensing have a stream of random numbers for each.
-        scan = self._sense_scan(EGO, EGO, ego_scan)
+        scan = sense_scan(self._channel, ego_scan, sender=EGO, kind=EGO)
         shared = tuple(
-            (partner, self._sense_scan(partner.sender, partner.kind, sweep))
+            (
+                partner,
+                sense_scan(self._channel, sweep, sender=partner.sender, kind=partner.kind),
+            )
             for partner, sweep in sweeps.shared
         )
         after: dict[str, Integers] = {}
@@ -239,7 +253,7 @@ class PerceptionLoop:
         messages = self.security.judge_messages(
             observation,
             self._channel.deliver_messages(sensed.scan.time, present),
-            lambda: self._perceive_alone(observation, sensed.truth),
+            lambda: ask_for_ego_boxes(self._system, observation, sensed.truth),
         )
         return SharedStep(
             observation=observation,
@@ -248,16 +262,30 @@ class PerceptionLoop:
             captured=tuple(captured[sender] for sender in sorted(captured)),
         )
 
-    def _perceive_alone(self, observation: EgoObservation, truth: GroundTruth) -> Boxes:
-        """Return what the ego perceives without messages, for defences that ask."""
-        if not is_perceiving_system(self._system):
-            raise TypeError(f"{type(self._system).__name__} has no perceive and drive")
-        with _SystemBlame():
-            return perceive_step(self._system, observation, (), truth).ego_alone
+    def run_tick_between(self, state: EgoState, snapshot: carla.WorldSnapshot) -> Control | None:
+        """Ask a system with its own sensors between planning steps; None for all others."""
+        if self.own_sensing is None:
+            return None
+        clock = time.perf_counter()
+        observation = make_tick_observation(state, self._mount.pose_in_carrier)
+        with SystemBlame():
+            control = self.own_sensing.drive_tick(observation, snapshot).control
+        self._add_seconds("system", clock)
+        return control
 
-    def _decide(self, sensed: SensedStep, shared: SharedStep, first_frame: int) -> Step:
+    def _decide(
+        self,
+        sensed: SensedStep,
+        shared: SharedStep,
+        first_frame: int,
+        snapshot: carla.WorldSnapshot,
+    ) -> Step:
         """Return the system's answer, held back and with an intervention, if the arm has them."""
-        with _SystemBlame():
+        with SystemBlame():
+            if self.own_sensing is not None:
+                believed, true = shared.observation.lidar_in_world, sensed.scan.lidar_in_world
+                self.own_sensing.note_belief(believed, true)
+                return self.own_sensing.drive_tick(shared.observation, snapshot)
             if self._intervening is not None or self._channel.of_answers:
                 return self._decide_in_two_parts(sensed, shared, first_frame)
             if is_privileged(self._system):
@@ -324,25 +352,6 @@ class PerceptionLoop:
         truth = scene.select_ground_truth(scan.lidar_in_world, scan.hits, reach, carrier)
         return truth[truth.actor_ids != self._ego_id] if carrier == self._ego_id else truth
 
-    def _sense_scan(self, sender: str, kind: Kind, scan: LidarScan) -> LidarScan:
-        """Return a scan with the points that the LiDAR returns in this air; hits stay."""
-        captured = Observation(
-            sender=sender,
-            kind=kind,
-            frame=scan.frame,
-            time=scan.time,
-            lidar_in_world=scan.lidar_in_world,
-            points_in_lidar=scan.points_in_lidar,
-            images=scan.images,
-        )
-        sweep = self._channel.sense_sweep(captured, scan.surfaces, scan.sensitivity)
-        return replace(
-            scan,
-            points_in_lidar=sweep.points_in_lidar,
-            surfaces=sweep.surfaces,
-            images=self._channel.see_images(captured),
-        )
-
     def _share_observation(
         self,
         partner: ScanningPartner,
@@ -378,7 +387,9 @@ class PerceptionLoop:
         if self._system.reads_messages:
             reach = partner.post.mount.range
             truth = self._select_truth(scene, scan, reach, partner.carrier)
-            payload = self._ask_payload(believed, truth[truth.actor_ids != self._ego_id])
+            payload = ask_for_payload(
+                self._system, believed, truth[truth.actor_ids != self._ego_id]
+            )
             message = Message(
                 sender=partner.sender,
                 kind=partner.kind,
@@ -423,33 +434,7 @@ class PerceptionLoop:
         assert isinstance(believed, EgoObservation)
         return believed
 
-    def _ask_payload(self, observation: Observation, truth: GroundTruth) -> Payload:
-        with _SystemBlame():
-            if is_privileged(self._system):
-                return self._system.share(observation, truth)
-            return self._system.share(observation)
-
     def _add_seconds(self, part: str, since: float) -> float:
         now = time.perf_counter()
         self.seconds[part] += now - since
         return now
-
-
-class _SystemBlame:
-    """Gives whatever a system raises its failure class."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        if isinstance(problem, Exception) and not isinstance(problem, AttemptError):
-            raise AttemptError(
-                "agent_exception", f"{type(problem).__name__}: {problem}"
-            ) from problem
-
-
-def has_surface_reader(rig: Rig, channel: Channel) -> bool:
-    """Return whether what points lie on is to be known: for what senses, and for hits after it."""
-    sensitive = any(mount.sensitivity for mount in rig.mounts)
-    known = all(mount.returns_all for mount in rig.mounts)
-    return channel.needs_surfaces or ((channel.of_sweeps or sensitive) and known)

@@ -48,6 +48,7 @@ def drive_until_over(
         kept_cameras=kept_cameras,
         after_sensing=perception.counts_after_sensing,
         box_changes=perception.box_changes,
+        knows_boxes=perception.knows_boxes,
     )
     registry = ActorRegistry(context.world)
     tracks = TrackRecorder(ego.actor.id, state.frame, registry)
@@ -80,10 +81,15 @@ def drive_until_over(
             # a planning step, every so many ticks
             lights = find_signals_ahead(actors.lights, actors.heeded_stops, state.station)
             recorder.signals.add_signals(state.frame, lights)
-            ego.apply_driving_control(perception.run_planning_step(state, scene, lights, recorder))
+            control = perception.run_planning_step(
+                state, scene, lights, recorder, snapshot=snapshot
+            )
+            ego.apply_driving_control(control)
             for hazard in actors.hazards:
                 hazard.record_lidar_returns(state, perception.returned)
             report(DrivePosition(drive.completion, state.time - recorder.start))
+        elif (between := perception.run_tick_between(state, snapshot)) is not None:
+            ego.apply_driving_control(between)
         # a violation or the goal
         if drive.ended:
             break

@@ -25,6 +25,7 @@ from harness.records.points import pack_points
 from harness.records.schema import (
     AFTER_SENSING,
     BOXES,
+    DETECTED,
     EVENTS,
     FORMATTED,
     FRAMES,
@@ -67,6 +68,7 @@ class AttemptRecorder:
         kept_cameras: Sequence[str] = (),
         after_sensing: bool = False,
         box_changes: dict[str, list[Any]] | None = None,
+        knows_boxes: bool = True,
     ) -> None:
         self.start = start
         self.first_frame = first_frame
@@ -86,6 +88,7 @@ class AttemptRecorder:
         self.tracks: dict[str, dict[str, Any]] = {}  # and `actors`
         self.signals = SignalLog(first_frame)
         self.surrogates: dict[str, Any] = {}
+        self._knows_boxes = knows_boxes  # of the system: what it detects
         self._box_changes = box_changes  # of an arm with an intervention
         self._keeps_points = keeps_points
         self._points: dict[str, list[Any]] = {name: [] for name in POINTS.names}
@@ -112,6 +115,8 @@ class AttemptRecorder:
             **evaluated.count_boxes(),
             **evaluated.count_patterns(),
         }
+        if not self._knows_boxes:  # nothing is known, which is not the same as nothing detected
+            row |= dict.fromkeys(DETECTED)
         _append_row(self.frames, row)
         # its boxes: only true ones have an actor and LiDAR returns
         ids = step.sensed.truth.actor_ids - self._ego_id
@@ -243,7 +248,8 @@ class AttemptRecorder:
         """
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
-        writer.write_table("frames", columns, make_metric_fields(metrics.units))
+        unknown = () if self._knows_boxes else DETECTED
+        writer.write_table("frames", columns, make_metric_fields(metrics.units), unknown=unknown)
         writer.write_table("boxes", self._boxes, self._after_sensing.get("boxes", ()))
         writer.write_table("poses", self._poses)
         writer.write_table("events", self._events)

@@ -149,9 +149,16 @@ def build_pattern_record(
     frames: Mapping[str, Sequence[Any]], in_windows: Mapping[str, FrameWindow | None]
 ) -> dict[str, Any]:
     """Return the six patterns in total and in the windows before the end."""
+    # NaN at every step of a system that does not say what it detects: such sums are null
     counts = {name: np.asarray(frames[name], np.float64) for name in (*PATTERNS, "truth_all")}
-    parts = {name: sum_window_counts(part, counts) for name, part in in_windows.items()}
-    return {"total": {name: int(count.sum()) for name, count in counts.items()}, **parts}
+    parts = {
+        name: {column: _replace_not_finite(value) for column, value in sums.items()}
+        for name, part in in_windows.items()
+        for sums in [sum_window_counts(part, counts)]
+    }
+    totals = {name: _replace_not_finite(count.sum()) for name, count in counts.items()}
+    whole = {name: None if total is None else int(total) for name, total in totals.items()}
+    return {"total": whole, **parts}
 
 
 def build_hazard_record(recorder: AttemptRecorder) -> list[dict[str, Any]]:
@@ -183,9 +190,14 @@ def build_encounter_record(
 
 
 class PrecisionAccumulator:
-    """Correct and wrong detections of an attempt, frame by frame."""
+    """Correct and wrong detections of an attempt, frame by frame.
 
-    def __init__(self) -> None:
+    Args:
+        known: whether the system says what it detects; if not, every value is null.
+    """
+
+    def __init__(self, *, known: bool = True) -> None:
+        self._known = known
         self._cooperative: list[MatchTable] = []
         self._ego_alone: list[MatchTable] = []
 
@@ -196,6 +208,9 @@ class PrecisionAccumulator:
 
     def build_record(self, last: FrameWindow | None = None) -> dict[str, Any]:
         """Return the average precision of both: of the drive, and of its last ten seconds."""
+        if not self._known:
+            nothing = replace_all_values(compute_drive_precision([], None))
+            return {"cooperative": nothing, "ego_alone": nothing}
         return {
             "cooperative": compute_drive_precision(self._cooperative, last),
             "ego_alone": compute_drive_precision(self._ego_alone, last),
@@ -247,8 +262,16 @@ def build_crucible_record(**parts: Any) -> dict[str, Any]:
     return {"schema": VERSION, **parts}
 
 
-def _replace_not_finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def replace_all_values(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with null in place of every value."""
+    return {
+        name: replace_all_values(value) if isinstance(value, Mapping) else None
+        for name, value in record.items()
+    }
+
+
+def _replace_not_finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
 
 
 def describe_drive(

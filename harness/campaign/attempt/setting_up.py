@@ -12,7 +12,8 @@ from harness.campaign.attempt.actors import AttemptActors
 from harness.campaign.attempt.intervening import InterveningSystem
 from harness.campaign.attempt.live import LiveView
 from harness.campaign.attempt.metrics import AttemptMetrics
-from harness.campaign.attempt.perception import PerceptionLoop, has_surface_reader
+from harness.campaign.attempt.own_sensing import OwnSensing
+from harness.campaign.attempt.perception import PerceptionLoop
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.folder.inputs import list_file_changes
@@ -39,6 +40,7 @@ from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import derive_seed
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
 from harness.types.drivers import is_drivable_system
+from harness.types.own_sensors import WorldPlace, brings_sensors, has_boxes
 from harness.types.systems import PrivilegedSystem, System, has_image_reader
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
@@ -49,6 +51,7 @@ from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.hazard import Hazard, convert_hazard_errors
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lights import RouteLights, set_lights_green
+from harness.world.own_sensors import OwnSensors
 from harness.world.partners import Cooperation, PartnerFleet, spawn_partners
 from harness.world.rig import Rig
 from harness.world.session import open_session
@@ -74,6 +77,7 @@ def open_attempt_context(task: AttemptTask, route: Route, tick: float) -> Iterat
             route=route,
             seed=seed,
             tick_seconds=tick,
+            server=(task.host, task.port),
         )
 
 
@@ -302,7 +306,7 @@ def set_up_attempt(
         channel.reset(context.seed, context.route.name)
         if defence is not None:
             defence.reset(context.seed)
-        if has_image_reader(system):
+        if has_image_reader(system) or brings_sensors(system):
             stack.callback(context.world.set_weather, context.world.get_weather())
             show_air(context.world, channel.describe_air())
         stops = RouteStops(context)
@@ -371,6 +375,7 @@ def set_up_perception(
     """Return the senses of the ego and its partners; the stack removes them."""
     rig: Rig = build_part(settings["rig"], "rig")
     scans_points = has_point_reader(settings, system)
+    own_sensing = set_up_own_sensing(context, system, channel=channel, ego=ego, stack=stack)
     perception = PerceptionLoop(
         context,
         system,
@@ -382,12 +387,50 @@ def set_up_perception(
         rules=build_part(settings["patterns"], "patterns"),
         reads_points=scans_points,
         reads_surfaces=has_surface_reader(rig, channel),
-        counts_after_sensing=scans_points and has_surface_reader(rig, channel),
+        counts_after_sensing=scans_points
+        and has_surface_reader(rig, channel)
+        and has_boxes(system),
         cameras=rig.place_cameras("ego") if has_image_reader(system) else (),
         metrics=AttemptMetrics(build_metrics(settings), context.route),
         view=view,
         intervening=intervening,
         defence=defence,
+        own_sensing=own_sensing,
     )
     stack.callback(perception.close_lidar)
     return perception
+
+
+def set_up_own_sensing(
+    context: AttemptContext,
+    system: System | PrivilegedSystem,
+    *,
+    channel: Channel,
+    ego: EgoVehicle,
+    stack: ExitStack,
+) -> OwnSensing | None:
+    """Return the sensors that a system brings, on the ego; None if it brings none."""
+    if not brings_sensors(system):
+        return None
+    host, port = context.server
+    place = WorldPlace(
+        host=host,
+        port=port,
+        ego_id=ego.actor.id,
+        tick_seconds=context.tick_seconds,
+        opendrive=context.map.to_opendrive(),
+    )
+    requests = system.open_attempt(
+        place, seed=derive_seed(context.seed, "system"), route=context.route
+    )
+    stack.callback(system.close_attempt)
+    sensors = OwnSensors(context, ego.actor, requests)
+    stack.callback(sensors.destroy_sensors)
+    return OwnSensing(system, sensors, channel)
+
+
+def has_surface_reader(rig: Rig, channel: Channel) -> bool:
+    """Return whether what points lie on is to be known: for what senses, and for hits after it."""
+    sensitive = any(mount.sensitivity for mount in rig.mounts)
+    known = all(mount.returns_all for mount in rig.mounts)
+    return channel.needs_surfaces or ((channel.of_sweeps or sensitive) and known)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.common.errors import UserError
 from harness.records.arms import Arm
@@ -25,7 +26,7 @@ class AttemptSummary:
     completion: float  # 0 to 1
     violated: bool
     time_to_goal: float  # s; NaN if the goal was not reached without violation, or not recorded
-    patterns: tuple[int, ...]  # totals over all frames
+    patterns: tuple[int | None, ...]  # totals over all frames; None: not known
     hazards: int
     hazards_absent: int  # had no place: not run in this attempt
     usage: MessageUsage
@@ -42,7 +43,7 @@ class ArmSummary:
     route_completion: float  # mean %
     violations: int
     time_to_goal: float  # mean s of the attempts that reached the goal; NaN where none did
-    patterns: dict[str, int]  # totals over all frames
+    patterns: dict[str, int | None]  # totals over all frames; None: not known
     hazards: int  # of all attempts
     hazards_absent: int  # of those, had no place in their attempt
     without_messages: int  # attempts
@@ -123,7 +124,7 @@ def read_attempt_summary(campaign: CampaignRecords, key: AttemptKey) -> AttemptS
             completion=float(ours["completion"]),
             violated=ours["violation"] is not None,
             time_to_goal=read_surrogates(result)["time_to_goal"],
-            patterns=tuple([int(total[name]) for name in PATTERNS]),
+            patterns=tuple([parse_count(total[name]) for name in PATTERNS]),
             hazards=len(ours["hazards"]),
             hazards_absent=sum(hazard["cause"] == "no_place" for hazard in ours["hazards"]),
             usage=MessageUsage.from_result(result),
@@ -136,7 +137,7 @@ def read_attempt_summary(campaign: CampaignRecords, key: AttemptKey) -> AttemptS
 
 def make_summary_row(arm: Arm, summaries: Sequence[AttemptSummary]) -> ArmSummary:
     """Return one row from the marks of its attempts."""
-    patterns = map(sum, zip(*(summary.patterns for summary in summaries), strict=True))
+    patterns = map(sum_counts, zip(*(summary.patterns for summary in summaries), strict=True))
     times = [one.time_to_goal for one in summaries if not math.isnan(one.time_to_goal)]
     return ArmSummary(
         arm=arm,
@@ -151,6 +152,17 @@ def make_summary_row(arm: Arm, summaries: Sequence[AttemptSummary]) -> ArmSummar
         hazards_absent=sum(summary.hazards_absent for summary in summaries),
         without_messages=sum(summary.usage.without_messages for summary in summaries),
     )
+
+
+def parse_count(value: Any) -> int | None:
+    """Return a count; null where the system does not say what it detects."""
+    return None if value is None else int(value)
+
+
+def sum_counts(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of counts; None if one of them is not known."""
+    known = list(counts)
+    return None if None in known else sum(count for count in known if count is not None)
 
 
 def compute_mean_value(values: Iterable[float]) -> float:

@@ -14,13 +14,16 @@ from harness.campaign.planning.sizes import refuse_sizes
 from harness.campaign.settings.conditions import (
     build_condition_changes,
     build_condition_disturbances,
+    build_condition_parts,
 )
 from harness.campaign.settings.config import build_part, find_class
 from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.disturbance import Disturbance
+from harness.channel.interference.pictures import Miscalibration
 from harness.common.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm
+from harness.types.own_sensors import brings_sensors, make_system_note
 from harness.types.systems import has_image_reader, is_perceiving_system
 from harness.types.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
 from harness.world.partners import Cooperation
@@ -69,11 +72,12 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
         present = kinds[arm.cooperation]
         silent = is_blind_reader(settings, arm.system)
         named = find_class(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
-        sees = has_image_reader(named)  # pictures show weather
+        own = brings_sensors(named)
+        sees = has_image_reader(named) or own  # pictures show weather
         for change in build_condition_changes(settings, arm.condition):
             if change.partners is not None and not change.partners & present:
                 reasons[arm] = f"{change.name} has no partner to double in {arm.cooperation}"
-        in_one = not is_perceiving_system(named)
+        in_one = not (is_perceiving_system(named) or own)  # own sensors: pedals are late
         for disturbance in build_condition_disturbances(settings, arm.condition):
             if disturbance.of_answers and in_one:
                 reasons[arm] = (
@@ -81,6 +85,9 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
                     " both in one"
                 )
             refuse_absent(disturbance, all_kinds, arm.condition)
+            if own and (known := describe_untouched(disturbance)):
+                reasons[arm] = known
+                continue
             refuse_without_sensitivity(settings, disturbance, arm.condition)
             if disturbance.of_sweeps and silent and not (disturbance.detects and sees):
                 reasons[arm] = f"{disturbance.name} changes points, and the system reads none"
@@ -101,6 +108,45 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
                 " choose another condition"
             )
     return reasons
+
+
+def is_without_messages(settings: CampaignSettings, condition: str, *, own: bool = False) -> bool:
+    """Return whether a condition changes the scene, sweeps or answers, and no message.
+
+    Args:
+        settings: of the campaign.
+        condition: its name.
+        own: for a system with its own sensors, whose positions are those that the ego believes.
+    """
+    parts = [part for _, part in build_condition_parts(settings, condition)]
+    of_messages = [
+        part.of_messages and not (own and getattr(part, "displaces_ego", False)) for part in parts
+    ]
+    return bool(of_messages) and not any(of_messages)
+
+
+def list_system_notes(settings: CampaignSettings) -> tuple[str, ...]:
+    """Return what is said of systems with their own sensors: privileged, without boxes."""
+    notes = [
+        make_system_note(find_class(part["_target_"], f"system.{name}"), name)
+        for name, part in settings["system"].items()
+    ]
+    return tuple(filter(None, notes))
+
+
+def describe_untouched(disturbance: Disturbance) -> str | None:
+    """Return why a disturbance cannot change what a system's own sensors give; None if it can."""
+    if disturbance.detects:
+        return (
+            f"{disturbance.name} needs to know what LiDARs detect, and those that the system brings"
+            " drop returns by CARLA's own rule"
+        )
+    if disturbance.sort == Miscalibration.name:
+        return (
+            f"{disturbance.name} changes what an agent is told of its cameras, and a system that"
+            " brings its cameras is told nothing"
+        )
+    return None
 
 
 def list_agent_kinds(cooperation: Cooperation) -> frozenset[Kind]:

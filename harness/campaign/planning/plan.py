@@ -19,13 +19,16 @@ from harness.campaign.folder.assignments import (
 from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.folder.inputs import get_protocol_path
 from harness.campaign.folder.summary import read_attempt_summary
-from harness.campaign.planning.compatibility import find_unfit_arms
+from harness.campaign.planning.compatibility import (
+    find_unfit_arms,
+    is_without_messages,
+    list_system_notes,
+)
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
 from harness.campaign.settings.attacks import find_unattackable_arms, with_attacks
 from harness.campaign.settings.brakes import with_brakes
-from harness.campaign.settings.conditions import build_condition_parts
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
     describe_ground_truth,
@@ -54,6 +57,7 @@ from harness.records.keys import (
     AttemptKey,
 )
 from harness.records.reading import CampaignRecords
+from harness.types.own_sensors import brings_sensors
 from harness.types.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS, build_hazard
 from harness.world.hazards.spec import HazardSpec
@@ -94,6 +98,7 @@ class CampaignPlan:
     same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
     carried: tuple[str, ...] = ()  # what radios make of messages of usual sizes
     origin: str = ""  # where routes and hazards come from, if that needs a line
+    systems: tuple[str, ...] = ()  # what is said of systems with their own sensors
 
     @property
     def town(self) -> str:
@@ -152,6 +157,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         same=conditions.same,
         carried=list_link_notes(settings),
         origin=describe_route_origin(settings),
+        systems=list_system_notes(settings),
     )
 
 
@@ -276,27 +282,18 @@ def list_system_conditions(
     named = settings["system"][system]
     if not isinstance(named, dict) or "_target_" not in named:
         raise UserError(f"configuration: {place} needs a _target_")
-    reads_messages = getattr(find_class(named["_target_"], place), "reads_messages", None)
+    kind = find_class(named["_target_"], place)
+    reads_messages = getattr(kind, "reads_messages", None)
     if reads_messages is None:
         raise UserError(
             f"configuration: {place}: {named['_target_']} is not a system: it has no reads_messages"
         )
     conditions = select_driven_conditions(settings).names
     if not reads_messages:
-        of_sweeps = [name for name in conditions if is_without_messages(settings, name)]
+        own = brings_sensors(kind)
+        of_sweeps = [name for name in conditions if is_without_messages(settings, name, own=own)]
         return [(NONE, condition) for condition in dict.fromkeys((NONE, *of_sweeps))]
     return [(cooperation, condition) for cooperation in cooperations for condition in conditions]
-
-
-def is_without_messages(settings: CampaignSettings, condition: str) -> bool:
-    """Return whether a condition changes the scene, sweeps or answers, and no message.
-
-    Args:
-        settings: of the campaign.
-        condition: its name.
-    """
-    of_messages = [part.of_messages for _, part in build_condition_parts(settings, condition)]
-    return bool(of_messages) and not any(of_messages)
 
 
 def choose_routes(

@@ -106,6 +106,8 @@ def list_skipped_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
     """Yield where routes come from, conditions driven by another name, and what is invalid."""
     if plan.origin:
         yield "origin", plan.origin
+    for note in plan.systems:
+        yield "system", note
     if plan.size_zero:
         yield "size 0", f"{', '.join(plan.size_zero)}: as none, which is driven once"
     for kept, *others in plan.same:
@@ -260,7 +262,10 @@ def build_summary_table(
             "RCR %": f"{row.route_completion:.1f}",
             "violations": str(row.violations),
             "time s": NOTHING if math.isnan(row.time_to_goal) else f"{row.time_to_goal:.1f}",
-            **{name: str(count) for name, count in row.patterns.items()},
+            **{
+                name: NOTHING if count is None else str(count)
+                for name, count in row.patterns.items()
+            },
         }
         names = map(escape, row.arm.get_values(factors))
         table.add_row(*names, *(cells[name] for name in columns))

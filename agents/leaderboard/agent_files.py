@@ -1,0 +1,107 @@
+"""The files of a leaderboard agent, looked for before a process starts."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.common.errors import UserError
+
+ENTRY = "get_entry_point"
+LONGEST = 4 << 20
+"""Bytes of an agent's file that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFiles:
+    """Where an agent is."""
+
+    root: Path
+    agent: Path
+    name: str | None  # of its class; None: `get_entry_point` says it
+    config: Path | None
+
+    def all_files(self) -> list[Path]:
+        """Return the files that decide how it drives, as far as they are named."""
+        listed = [self.agent]
+        if self.config is not None and self.config.is_file():
+            listed.append(self.config)
+        return listed
+
+
+def find_agent_files(root: str, agent: str, config: str | None, python: str) -> AgentFiles:
+    """Return where an agent is; one line says what is missing.
+
+    Args:
+        root: folder of its checkout.
+        agent: `FILE.py` or `FILE.py:Class`, from root.
+        config: a file or folder for `setup`, from root, or None.
+        python: its interpreter.
+    """
+    folder = Path(root).expanduser().absolute()
+    if not folder.is_dir():
+        raise UserError(f"system: root: there is no folder {folder}")
+    named, _, name = agent.partition(":")
+    file = folder / Path(named).expanduser()
+    if not file.is_file():
+        raise UserError(f"system: agent: there is no file {file}")
+    if not name and not has_entry_point(file):
+        raise UserError(f"system: {file} has no {ENTRY}; name the class: agent={named}:CLASS")
+    given = None if config is None else folder / Path(config).expanduser()
+    if given is not None and not given.exists():
+        raise UserError(f"system: config: there is no {given}")
+    if shutil.which(python) is None:
+        raise UserError(
+            f"system: there is no python {python}; name the interpreter in which the agent runs"
+        )
+    return AgentFiles(folder, file, name or None, given)
+
+
+def has_entry_point(file: Path) -> bool:
+    """Return whether a module defines or imports `get_entry_point`; it is not executed."""
+    try:
+        tree = ast.parse(file.read_bytes()[:LONGEST])
+    except (SyntaxError, ValueError):
+        return True  # of another Python: the child will say
+    for node in ast.walk(tree):
+        names = [getattr(node, "name", None)]
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.asname or alias.name for alias in node.names]
+        if isinstance(node, ast.Name):
+            names = [node.id]
+        if ENTRY in names or "*" in names:
+            return True
+    return False
+
+
+def list_search_paths(root: Path, agent: Path, more: list[str] | None) -> list[str]:
+    """Return the folders from which an agent imports, nearest first.
+
+    Args:
+        root: its checkout.
+        agent: its file.
+        more: folders that the user names, such as CARLA's `PythonAPI/carla`.
+    """
+    given = [Path(path).expanduser() for path in more or []]
+    for path in given:
+        if not (root / path).is_dir():
+            raise UserError(f"system: paths: there is no folder {root / path}")
+    usual = [
+        root / part
+        for part in (
+            ".",
+            "leaderboard",
+            "scenario_runner",
+            "leaderboard/team_code",
+            "team_code",
+            "simulation/leaderboard",
+            "simulation/scenario_runner",
+            "PythonAPI/carla",
+            "carla/PythonAPI/carla",
+            "CARLA/PythonAPI/carla",
+        )
+    ]
+    folders = [*(root / path for path in given), agent.parent, *usual]
+    return [str(folder.resolve()) for folder in dict.fromkeys(folders) if folder.is_dir()]

@@ -1,0 +1,190 @@
+"""An agent of CARLA's Leaderboard 1 or 2: imported, set up, asked at every tick.
+
+Standard library and numpy only, Python 3.7 or newer: the module is read by the agent's own Python.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MAP = "sensor.opendrive_map"
+SPEED = "sensor.speedometer"
+METHODS = ("setup", "sensors", "run_step", "set_global_plan")
+WORLD_PATIENCE = 10.0
+"""Seconds in which the world that an agent opened shows the tick of its sensors."""
+
+
+class DrivenAgent:
+    """One agent, from its import to its end.
+
+    Args:
+        words: `root`, `agent` (file), `name` of its class or nothing, `paths` to import from, and
+            whether it `opens_world`.
+    """
+
+    def __init__(self, words: dict[str, Any]) -> None:
+        # our own modules first, then out of the way of the agent's
+        self._stand_ins: Any = importlib.import_module("stand_ins")
+        self._geodesy: Any = importlib.import_module("geodesy")
+        self._carla_data: Any = importlib.import_module("carla_data")
+        substitutes: Any = importlib.import_module("substitutes")
+        substitutes.restore_numpy_names()
+        ours = [sys.path.pop(0), sys.path.pop(0)]
+        sys.path[:0] = words["paths"]
+        sys.path += ours
+        os.chdir(words["root"])
+        self.notes: list[str] = self._stand_ins.put_stand_ins(self._carla_data)
+        self._opens_world = bool(words["opens_world"])
+        if not self._opens_world:
+            self._stand_ins.close_world()
+        self._carla: Any = sys.modules["carla"]
+        self._named = find_agent_class(words["agent"], words["name"])
+        if "torch" in sys.modules:
+            substitutes.send_cuda_to_processor()
+        self._agent: Any = None
+        self._world: Any = None
+
+    def begin(self, words: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+        """Set the agent up with its route; return the sensors that it wants."""
+        self._seed(words["seed"])
+        self._map = arrays["opendrive"].tobytes().decode("utf-8")
+        self._first_frame, self._first_time = None, 0.0
+        self._server = words.get("server")
+        if self._server is not None:
+            self._open_world(self._server)
+        plan = self._make_plan(arrays["route"], arrays["options"])
+        self._set_up(words["config"], plan)
+        listed = list(self._agent.sensors())
+        self._maps = [spec["id"] for spec in listed if spec.get("type") == MAP]
+        return {"sensors": [to_plain_words(spec) for spec in listed]}
+
+    def step(self, words: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+        """Give the agent a tick of its sensors; return its pedals, wheel and gear."""
+        if self._first_frame is None:
+            self._first_frame, self._first_time = words["frame"], words["time"]
+        frame = words["frame"] - self._first_frame
+        timestamp = words["time"] - self._first_time
+        if self._world is not None:
+            self._stand_ins.follow_world(self._world, self._server, words["frame"], WORLD_PATIENCE)
+        self._stand_ins.tell_time(frame, timestamp)
+        # as its SensorInterface would give it
+        data = {name: (frame, {"opendrive": self._map}) for name in self._maps}
+        for name, kind in words["readings"]:
+            value = arrays[name]
+            data[name] = (frame, {"speed": float(value[0])} if kind == SPEED else value.copy())
+        return to_control_words(self._agent.run_step(data, timestamp))
+
+    def close(self, words: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+        """Let the agent clean up."""
+        destroy = getattr(self._agent, "destroy", None)
+        if destroy is not None:
+            destroy()
+        return {}
+
+    def _set_up(self, config: str, plan: Any) -> None:
+        """Make the agent in the form of its own Leaderboard, with its route and its settings."""
+        for method in METHODS:
+            if not callable(getattr(self._named, method, None)):
+                raise TypeError(f"{self._named.__name__} has no {method}")
+        agent = self._named.__new__(self._named)
+        called: list[bool] = []
+        original = agent.setup
+
+        def set_up_once(*given: Any, **named: Any) -> Any:
+            called.append(True)
+            return original(*given, **named)
+
+        # Leaderboard 1 sets up in the constructor, with the configuration; 2 has the server there
+        agent.setup = set_up_once
+        names = list(inspect.signature(self._named.__init__).parameters)
+        if any("host" in name for name in names):
+            server = self._server or {"host": "", "port": 0}
+            agent.__init__(server["host"], server["port"])
+        elif len(names) > 1:
+            agent.__init__(config)
+        else:
+            agent.__init__()
+        del agent.setup
+        agent.set_global_plan(*plan)
+        if not called:
+            agent.setup(config)
+        self._agent = agent
+
+    def _make_plan(self, route: Any, options: Any) -> Any:
+        """Return the route as GPS and as transforms, each with what to do there."""
+        road_option: Any = importlib.import_module("agents.navigation.local_planner").RoadOption
+        reference = self._geodesy.read_reference(self._map)
+        gps, world = [], []
+        for (x, y, z, yaw), option in zip(route.tolist(), options.tolist()):  # noqa: B905
+            place = self._carla.Location(x=x, y=y, z=z)
+            transform = self._carla.Transform(place, self._carla.Rotation(yaw=yaw))
+            latitude, longitude = self._geodesy.to_degrees(reference, x, y)
+            what = road_option(option)
+            gps.append(({"lat": latitude, "lon": longitude, "z": z}, what))
+            world.append((transform, what))
+        return gps, world
+
+    def _open_world(self, server: dict[str, Any]) -> None:
+        """Connect to the server, and let the agent's data provider know the world."""
+        client = self._carla.Client(server["host"], server["port"])
+        client.set_timeout(60.0)
+        self._world = client.get_world()
+        self._stand_ins.provide_world(client, self._world)
+
+    def _seed(self, seed: int) -> None:
+        random.seed(seed)
+        np.random.seed(seed)
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            torch.manual_seed(seed)
+
+
+def find_agent_class(file: str, name: Any) -> Any:
+    """Return the class of an agent, by its name or by what `get_entry_point` says."""
+    path = Path(file)
+    spec: Any = importlib.util.spec_from_file_location(path.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    if name is None:
+        entry = getattr(module, "get_entry_point", None)
+        if entry is None:
+            raise AttributeError(f"{path.name} has no get_entry_point")
+        name = entry()
+    if not isinstance(getattr(module, str(name), None), type):
+        raise AttributeError(f"{path.name} has no class {name}")
+    return getattr(module, name)
+
+
+def to_plain_words(spec: Any) -> dict[str, Any]:
+    """Return a sensor's entry with numbers and texts only."""
+    plain: dict[str, Any] = {}
+    for name, value in spec.items():
+        if isinstance(value, (str, bool)) or value is None:
+            plain[str(name)] = value
+        elif hasattr(value, "__float__"):
+            plain[str(name)] = float(value)
+        else:
+            plain[str(name)] = str(value)
+    return plain
+
+
+def to_control_words(control: Any) -> dict[str, Any]:
+    """Return what is in a `VehicleControl`."""
+    needed = ("throttle", "steer", "brake")
+    if not all(hasattr(control, name) for name in needed):
+        raise TypeError(f"run_step returned {type(control).__name__}, not a VehicleControl")
+    return {
+        "control": [float(getattr(control, name)) for name in needed],
+        "reverse": bool(getattr(control, "reverse", False)),
+        "hand_brake": bool(getattr(control, "hand_brake", False)),
+    }

@@ -1,0 +1,99 @@
+"""Systems that bring their own sensors: what they ask for, and what they are given at every tick.
+
+Such a system answers with pedals and wheel at every tick. It has no boxes unless it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from harness.types.systems import System
+from harness.types.vocabulary import Pose, Route
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SensorRequest:
+    """One sensor that a system wants on the ego.
+
+    Attributes:
+        name: by which its readings come, unique in a system.
+        kind: CARLA's id of the sensor, such as `sensor.camera.rgb`.
+        on_vehicle: where it is mounted.
+        attributes: of CARLA's blueprint, by name.
+    """
+
+    name: str
+    kind: str
+    on_vehicle: Pose
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldPlace:
+    """Where a system drives.
+
+    Attributes:
+        host: of the server, for systems that open the world themselves.
+        port: of the server.
+        ego_id: the ego's number at the server.
+        tick_seconds: the length of a tick.
+        opendrive: the town's map.
+    """
+
+    host: str
+    port: int
+    ego_id: int
+    tick_seconds: float
+    opendrive: str
+
+
+class OwnSensorSystem(System, Protocol):
+    """A system with its own sensors; `step` is called at every tick, not at planning steps only.
+
+    `observation.readings` has what its sensors gave in the tick. A class that returns boxes says
+    so: `has_boxes = True`.
+    """
+
+    brings_sensors: bool
+
+    def open_attempt(self, place: WorldPlace, *, seed: int, route: Route) -> list[SensorRequest]:
+        """Begin an attempt, before any sensor is there; return the sensors that it wants.
+
+        Args:
+            place: where it drives.
+            seed: of the attempt.
+            route: the way to drive.
+        """
+
+    def close_attempt(self) -> None:
+        """End an attempt that was opened."""
+
+
+def brings_sensors(system: object) -> TypeIs[OwnSensorSystem]:
+    """Return whether a system, or a class of systems, brings its own sensors."""
+    return bool(getattr(system, "brings_sensors", False))
+
+
+def opens_world(system: object) -> bool:
+    """Return whether a system is told where the server is, and so may know all that is true."""
+    return bool(getattr(system, "opens_world", False))
+
+
+def has_boxes(system: object) -> bool:
+    """Return whether a system says what it detects: all do, but those with their own sensors."""
+    return bool(getattr(system, "has_boxes", not brings_sensors(system)))
+
+
+def make_system_note(system: Any, name: str) -> str:
+    """Return what a plan says of a system with its own sensors; nothing of others."""
+    parts = []
+    if opens_world(system):
+        parts.append("privileged: it opens the simulator's world and may read the truth")
+    if not has_boxes(system):
+        parts.append("has no boxes: no error patterns, no average precision, no repairs")
+    return f"{name}: {'; '.join(parts)}" if parts else ""

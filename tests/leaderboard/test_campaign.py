@@ -1,0 +1,140 @@
+"""The little agent in campaigns on carlite: disturbed at its door, killed, resumed, failing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from harness.records.reading import CampaignRecords, read_stored_table
+from harness.records.schema import DETECTED
+from tests.campaign.tiny import command, environment, files, ledger, write_route
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.thorough
+PATIENCE = 600.0
+HERE = Path(__file__).parent
+CONDITIONS = ("none", "gnss", "blur", "own_latency", "stray_returns")
+
+
+def list_settings(out: Path, conditions: str) -> list[str]:
+    agent = "system.leaderboard_agent"
+    words = [f"root={HERE}", "agent=little_agent.py", f"python={sys.executable}"]
+    return [
+        "system=leaderboard_agent",
+        *(f"{agent}.{word}" for word in words),
+        f"interference=[{conditions}]",
+        "routes.hazards=null",
+        "executor.workers=1",
+        f"out={out}",
+    ]
+
+
+def drive(routes: Path, out: Path, conditions: str, **variables: str) -> Any:
+    return subprocess.run(
+        command(routes, *list_settings(out, conditions)),
+        cwd=ROOT,
+        env={**environment(), **variables},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+def kill_in_second_attempt(routes: Path, out: Path, conditions: str) -> None:
+    """Begin a campaign; kill it once its first attempt is in the ledger."""
+    runner = subprocess.Popen(
+        command(routes, *list_settings(out, conditions)),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + PATIENCE
+        while not (out / "ledger.jsonl").exists() or not ledger(out):
+            assert runner.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        children = psutil.Process(runner.pid).children(recursive=True)
+    finally:
+        os.kill(runner.pid, signal.SIGKILL)
+        runner.wait()
+    _, alive = psutil.wait_procs(children, PATIENCE)
+    assert alive == []
+
+
+def read_drives(journal: Path) -> list[list[dict[str, Any]]]:
+    """The lines that the agent wrote, drive by drive."""
+    drives: list[list[dict[str, Any]]] = []
+    for line in map(json.loads, journal.read_text().splitlines()):
+        if line["frame"] == 0:
+            drives.append([])
+        drives[-1].append(line)
+    return drives
+
+
+def test_disturbances_reach_its_door_and_a_kill_changes_no_record(tmp_path: Path) -> None:
+    routes = write_route(tmp_path, "step")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    journal = tmp_path / "journal"
+    done = drive(routes, whole, ",".join(CONDITIONS), LITTLE_AGENT_JOURNAL=str(journal))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "has no boxes" in done.stdout
+    # what came to its door, next to the undisturbed drive
+    drives = dict(zip(CONDITIONS, read_drives(journal), strict=True))
+    plain = drives["none"]
+    assert plain[0]["names"] == ["LIDAR", "deep", "front", "gps", "imu", "map", "radar", "speed"]
+    assert plain[0]["shapes"]["front"] == [48, 64, 4]
+    assert [line["frame"] for line in plain] == list(range(len(plain)))
+    assert plain[20]["time"] == pytest.approx(1.0)
+    assert drives["gnss"][0]["gps"] != plain[0]["gps"]
+    assert drives["gnss"][0]["compass"] != plain[0]["compass"]
+    assert drives["blur"][0]["picture"] != plain[0]["picture"]
+    assert drives["stray_returns"][0]["points"] == plain[0]["points"] + 1000
+    assert drives["blur"][0]["gps"] == plain[0]["gps"]
+    # it wants to go from the first tick on; with own latency the vehicle goes later
+    for name, moves in (("none", 0), ("own_latency", 4)):
+        (place,) = (
+            found for key, found in CampaignRecords(whole).find_attempts().items()
+            if key.arm.condition == name
+        )  # fmt: skip
+        frames = read_stored_table(place / "frames.parquet", "frames")
+        assert frames.loc[frames.throttle > 0, "frame"].iloc[0] >= moves
+        assert frames[list(DETECTED)].isna().all(axis=None)
+        result = json.loads((place / "result.json").read_text())["crucible"]
+        assert result["own_sensors"]["privileged"] is False
+        assert result["patterns"]["total"]["LCME"] is None
+        assert result["completion"] == pytest.approx(1.0, abs=0.03)
+    # killed and resumed: the same records
+    kill_in_second_attempt(routes, killed, "none,gnss")
+    assert len(ledger(killed)) == 1
+    assert drive(routes, killed, "none,gnss").returncode == 0
+    both = [path for path in files(killed) if path.name != "timing.json"]
+    assert len(both) > 10
+    for path in both:
+        assert (killed / path).read_bytes() == (whole / path).read_bytes(), path
+
+
+@pytest.mark.parametrize(
+    ("fault", "failure", "said"),
+    [("setup", "agent_setup", "no weights here"), ("step", "agent_exception", "lost")],
+)
+def test_what_fails_in_the_agent_is_the_attempts_failure(
+    tmp_path: Path, fault: str, failure: str, said: str
+) -> None:
+    routes = write_route(tmp_path, "step")
+    done = drive(routes, tmp_path / "out", "none", LITTLE_AGENT_FAULT=fault)
+    assert done.returncode == 1
+    lines = ledger(tmp_path / "out")
+    assert {line["failure"] for line in lines} == {failure}
+    assert all(said in line["message"] and "\n" not in line["message"] for line in lines)
