@@ -71,8 +71,6 @@ chaos: $(READY)
 planners: $(READY)
 	$(BIN)/python -m tools.planners --out runs/planners $(PLANNERS)
 
-# The wheels of Crucible and of carlite, in build/wheels and installed where nothing of this checkout
-# is; about three minutes.
 # Networks with cameras: pictures, the camera branch, fusion of unlike agents, and their precision;
 # about two hours of one quiet core. The same command resumes.
 CAMERAS := build/cameras
@@ -90,6 +88,8 @@ camera-weights: $(READY)
 			|| exit 1; done
 	$(BIN)/crucible senses --data $(CAMERAS)/test --weights $(WEIGHTS) --most 200 --out $(CAMERAS)/senses.json
 
+# The wheels of Crucible and of carlite, in build/wheels and installed where nothing of this checkout
+# is; about three minutes.
 wheel: $(READY)
 	.ci/wheel
 

@@ -46,8 +46,8 @@ class FamilyDeclaration:
             " significantly;"
             f" {numbered_of(terms, 'error pattern')} in the timing-fair regressions. The"
             " probability that any sentence below reports an effect that is absent is at most"
-            f" {ALPHA:.0%}, for all of them together (step-down, with Westfall and Wolfinger's"
-            " bound for discrete p-values, a sharper form of Tarone's)."
+            f" {100 * ALPHA:.0f} %, for all of them together (step-down, with Westfall and"
+            " Wolfinger's bound for discrete p-values, a sharper form of Tarone's)."
         )
         # tests that no data of so few routes could make significant
         least = self.tests.loc[self.tests["measure"] == IN_ORDER[0], "least"].to_numpy(np.float64)

@@ -56,8 +56,8 @@ def describe_decided(campaigns: Sequence[CampaignRecords], a: Arm, b: Arm) -> It
         state = one.state if sign > 0 else f"{one.state}, of {one.b} against {one.a}"
         yield (
             f"weighted to the population ({record.name}, {one.name}): {one.outcome}"
-            f" {sign * one.estimate:+.3f} ({1 - record.level:.0%} at any time {low:+.2f} .."
-            f" {high:+.2f}), {one.pairs} pairs, {state}"
+            f" {sign * one.estimate:+.3f} ({100 * (1 - record.level):.0f} % at any time"
+            f" {low:+.2f} .. {high:+.2f}), {one.pairs} pairs, {state}"
         )
 
 

@@ -19,7 +19,7 @@ from agents.v2xverse.agent_files import WHERE
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.findings import Finding
-from harness.common.options import OneLineParser
+from harness.common.options import OneLineParser, move_options_first
 from harness.world.routes.checkout import CLONE
 
 COMMAND = CommandDeclaration(
@@ -59,6 +59,8 @@ PLUGIN_KINDS = {
 """What a class is by the base that it inherits from, and the module that checks it."""
 V2XVERSE = "v2xverse"
 OPENCOOD = "opencood"
+WITH_VALUE = ("--recording", "--config-dir")
+"""Options whose value is the next word."""
 SYSTEM_KIND = "a system under test"
 SAMPLER_KIND = "a sampler"
 SAMPLER_ATTRIBUTES = ("libraries", "ask", "report")
@@ -106,7 +108,7 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
             " only classes that declare safe_from_file)"
         ),
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(move_options_first(arguments, WITH_VALUE))
     return run_and_report(lambda: run_plugin_check(options))
 
 
@@ -205,6 +207,10 @@ def try_all_configurations(
 ) -> list[Finding]:
     """Return a row for each configuration of a checkout of OpenCOOD's or HEAL's."""
     from agents.conformance.recording import load_or_make_recording  # noqa: PLC0415
+    from agents.opencood.checkpoint import (  # noqa: PLC0415
+        refuse_absent_python,
+        resolve_checkout,
+    )
     from agents.opencood.trials import Trial, try_configurations  # noqa: PLC0415
 
     if name != OPENCOOD:
@@ -213,6 +219,9 @@ def try_all_configurations(
     if "root" not in given:
         raise UserError(f"{OPENCOOD}: root= is missing: the folder of the checkout")
     python = given.pop("python", "python")
+    # before a minute of recording
+    resolve_checkout(given["root"])
+    refuse_absent_python(python)
     street = load_or_make_recording(recording).steps[0]
     trials: list[Trial] = []
     for trial in try_configurations(given, street, python):

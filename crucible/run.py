@@ -22,7 +22,7 @@ from harness.campaign.settings.sweeps import SWEEP
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.installation import CONF
-from harness.common.options import OneLineParser
+from harness.common.options import OneLineParser, move_options_first
 from harness.common.terminal_lines import break_for_stream, print_problem
 from harness.records.arms import NONE
 
@@ -102,15 +102,6 @@ def build_run_parser(program: str) -> OneLineParser:
     return parser
 
 
-def move_options_first(arguments: Sequence[str]) -> list[str]:
-    """Return the words with options in front: settings may stand anywhere between them."""
-    options, words = list[str](), list[str]()
-    for before, word in zip(["", *arguments], arguments, strict=False):
-        is_option = word.startswith("-") or before in WITH_VALUE
-        (options if is_option else words).append(word)
-    return [*options, *words]
-
-
 def refuse_settings_with_dashes(arguments: Sequence[str], parser: OneLineParser) -> None:
     """Refuse what no campaign has: several runs, and settings that are written as options."""
     if any(word in SWEEPS for word in arguments):
@@ -183,7 +174,7 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
     # what only prints needs no campaign; a refusal is one line
     try:
         refuse_settings_with_dashes(arguments, parser)
-        options = parser.parse_args(move_options_first(arguments))
+        options = parser.parse_args(move_options_first(arguments, WITH_VALUE))
         overrides, folders = insert_none_condition(options.overrides), options.config_dir
         if (length := sum(map(len, overrides))) > LONG:
             print(f"{program}: reading {length:,} characters of settings ...", file=sys.stderr)

@@ -98,6 +98,11 @@ def run_verify_command(options: argparse.Namespace) -> int:
     from crucible.verification.machine import detect_machine, list_machine_differences  # noqa: PLC0415
     from crucible.verification.printing import print_redrive_comparison  # noqa: PLC0415
     from crucible.verification.reference import read_reference  # noqa: PLC0415
+    from crucible.verification.revisions import (  # noqa: PLC0415
+        describe_other_revision,
+        list_study_revisions,
+    )
+    from harness.campaign.folder.campaign_folder import read_git_revision  # noqa: PLC0415
     from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from harness.common.errors import UserError  # noqa: PLC0415
     from harness.records.digests import hash_file  # noqa: PLC0415
@@ -119,6 +124,9 @@ def run_verify_command(options: argparse.Namespace) -> int:
         print_campaign_line(f"changed: {line}")
     if changed:
         return CHANGED
+    other = describe_other_revision(list_study_revisions(campaigns.values()), read_git_revision())
+    if other:
+        print_campaign_line(f"revision: {other}")
     # drive a sample and compare
     here = detect_machine()
     comparison = drive_and_compare_sample(
@@ -131,6 +139,8 @@ def run_verify_command(options: argparse.Namespace) -> int:
         exact=options.exact,
     )
     print_redrive_comparison(comparison, list_machine_differences(reference.machine, here))
+    if other and not all(one.same_bytes for one in comparison.redriven):
+        print_campaign_line("the other revision, named above, may explain what differs")
     if comparison.changed:
         return CHANGED
     if comparison.without_result:

@@ -221,3 +221,14 @@ def test_fields_with_a_place_are_counted(
     module = tmp_path / "module.py"
     module.write_text(f"{head}\nclass Thing:\n    {fields}\n")
     assert list(ordered_fields(module)) == [("Thing", count)]
+
+
+def test_a_percentage_has_a_space_before_its_sign() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    sources = [path for house in (*HOUSES, "tests") for path in (ROOT / house).rglob("*.py")]
+    tight = [path for path in pages if re.search(r"\d%", path.read_text(encoding="utf-8"))]
+    # Python's own format of a share has no space
+    tight += [
+        path for path in sources if re.search(r":[.\d]*%\}", path.read_text(encoding="utf-8"))
+    ]
+    assert not tight

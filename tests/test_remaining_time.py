@@ -257,6 +257,19 @@ def test_work_is_counted_apart_from_items() -> None:
         assert bar.count_done() == (1, 30)
 
 
+def test_a_bar_that_knows_what_an_item_takes_has_an_estimate_at_once() -> None:
+    clock = MadeUpClock()
+    assert str(BarForecast(4, clock=clock)) == "? left"
+    bar = BarForecast(4, seconds=60.0, clock=clock)
+    assert str(bar) == "about 4:00 left (rough)"
+    clock.now += 90
+    bar.note_done(1)
+    clock.now += 90
+    bar.note_done(2)
+    # what items took counts more than what was expected of them
+    assert seconds_left(bar.forecast) == pytest.approx(2 * 90, rel=0.2)
+
+
 def test_a_bar_of_nothing() -> None:
     assert str(BarForecast(0)) == ""
 

@@ -173,7 +173,7 @@ class FusionExamination:
             yield Finding("message", "failed", f"receive returns {shapes}; needed: {needed}")
             return
         size, whole = payload.size_bytes, 4 * sum(level.numel() for level in self._ego)
-        share = f"{size / whole:.0%} of the ego's maps"
+        share = f"{100 * size / whole:.0f} % of the ego's maps"
         yield Finding("message", "passed", f"{size:,} bytes of random features: {share}")
 
     def _check_gradients(self) -> Iterator[Finding]:

@@ -85,7 +85,8 @@ def read_checkpoint_design(folder: Path, fusion: FusionModule) -> NetworkDesign:
     """
     path = folder / "config.yaml"
     if not path.exists():
-        raise UserError(f"{folder}: there is no config.yaml; name a folder as V2Xverse writes it")
+        why = "there is no config.yaml" if folder.is_dir() else "no such folder"
+        raise UserError(f"{folder}: {why}; name a folder as V2Xverse writes it")
     # what the folder was trained as must be the scheme that the user named
     settings = read_settings(path)
     trained_on = get_core_method(settings, path)

@@ -235,9 +235,9 @@ def report_rates_above_level(names: Sequence[str], lows: Sequence[float]) -> int
     """Print which rates are above the level, and return the exit code."""
     above = [name for name, low in zip(names, lows, strict=True) if low > ALPHA]
     for name in above:
-        print_escaped_line(f"above {ALPHA:.0%}: {name}")
+        print_escaped_line(f"above {100 * ALPHA:.0f} %: {name}")
     if not above:
-        print_escaped_line(f"no rate is significantly above {ALPHA:.0%}")
+        print_escaped_line(f"no rate is significantly above {100 * ALPHA:.0f} %")
     return 1 if above else 0
 
 

@@ -136,9 +136,9 @@ def run_power_command(options: argparse.Namespace) -> int:
             f"Power: share of campaigns with p < 0.05, {seed_count} seed{'s' * (seed_count > 1)}"
         )
         head = ["routes", "attempts"]
+        base = 100 * options.base_rate
         head += [
-            f"{options.base_rate:.0%} against {options.base_rate + difference:.0%}"
-            for difference in differences
+            f"{base:.0f} % against {base + 100 * difference:.0f} %" for difference in differences
         ]
         show_grid(title, head, rows)
     print_escaped_line("sign-flip test over routes; both arms have the same routes and seeds")

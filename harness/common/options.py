@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -38,6 +38,20 @@ class OneLineParser(argparse.ArgumentParser):
                 message = f"one of these is needed: {', '.join(map(str, option.choices))}"
         print_problem(f"{self.prog}: {message} (--help lists the options)")
         sys.exit(BAD_INPUT)
+
+
+def move_options_first(arguments: Sequence[str], with_value: Collection[str]) -> list[str]:
+    """Return the words with options in front: settings may stand anywhere between them.
+
+    Args:
+        arguments: words of the command line.
+        with_value: options whose value is the next word.
+    """
+    options, words = list[str](), list[str]()
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        is_option = word.startswith("-") or before in with_value
+        (options if is_option else words).append(word)
+    return [*options, *words]
 
 
 def describe_unknown_argument(argument: str, options: Sequence[str]) -> str:

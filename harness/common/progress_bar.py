@@ -35,13 +35,20 @@ class BarForecast:
         total: items.
         done: items that were done before.
         workers: items that are done at a time.
+        seconds: that an item is expected to take; None: not known before some are done.
         clock: seconds from any origin.
     """
 
     def __init__(
-        self, total: int, *, done: int = 0, workers: int = 1, clock: Clock = time.monotonic
+        self,
+        total: int,
+        *,
+        done: int = 0,
+        workers: int = 1,
+        seconds: float | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
-        self.total, self._clock, self._workers = total, clock, workers
+        self.total, self._clock, self._workers, self._seconds = total, clock, workers, seconds
         self._began = clock()
         self._begin_at(done)
 
@@ -53,9 +60,11 @@ class BarForecast:
         self._size = max(left // MOST_PIECES, 1)
         whole, rest = divmod(left, self._size)
         sizes = [self._size] * whole + ([rest] if rest else [])
+        item = 1.0 if self._seconds is None else self._seconds
         self.forecast = WorkForecast(
-            deque(WorkPiece(expected=float(size)) for size in sizes),
+            deque(WorkPiece(expected=item * size) for size in sizes),
             lanes=min(self._workers, max(len(sizes), 1)),
+            absolute=self._seconds is not None,
             clock=clock,
         )
         # which worker does an item is not known: the one that ends is the one that began first
@@ -187,6 +196,7 @@ def show_bar(
     done: int = 0,
     units: int | None = None,
     workers: int = 1,
+    seconds: float | None = None,
     console: Console | None = None,
 ) -> Iterator[EstimatedBar]:
     """Show a bar of items until the block ends; nothing is shown where there is no terminal.
@@ -197,6 +207,7 @@ def show_bar(
         done: items that were done before.
         units: of work that is left, for `note_work`; None: an item is a unit.
         workers: items that are done at a time.
+        seconds: that an item is expected to take; None: not known before some are done.
         console: what lines inside the block are printed on.
     """
     console = console or get_console()
@@ -209,7 +220,7 @@ def show_bar(
     hidden = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         left, before = (total, done) if units is None else (units, 0)
-        forecast = BarForecast(left, done=before, workers=workers)
+        forecast = BarForecast(left, done=before, workers=workers, seconds=seconds)
         yield EstimatedBar(progress, name, total=total, done=done, forecast=forecast)
 
 

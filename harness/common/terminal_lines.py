@@ -7,6 +7,7 @@ one line, so that programs can read it.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
@@ -18,6 +19,8 @@ HANGING = 2
 """Columns by which a continued line is indented more than its first one."""
 NARROWEST = 20
 """Columns below which a terminal's width is not believed."""
+BETWEEN_NUMBER_AND_UNIT = re.compile(r"(?<=\d) (?=[^\s\d])")
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def break_between_words(text: str, columns: int, *, margin: str | None = None) -> str:
@@ -36,14 +39,26 @@ def _break_line(line: str, columns: int, margin: str | None) -> str:
         return line
     if margin is None:
         margin = " " * (len(line) - len(line.lstrip()) + HANGING)
-    pieces = wrap(
-        line,
+    return "\n".join(wrap_with_units(line, columns, margin=margin))
+
+
+def wrap_with_units(text: str, columns: int, *, margin: str = "") -> list[str]:
+    """Return a text in lines; no word is broken, and a number stays with the word behind it.
+
+    Args:
+        text: one line.
+        columns: of the terminal.
+        margin: what continued lines begin with.
+    """
+    lines = wrap(
+        BETWEEN_NUMBER_AND_UNIT.sub(NO_BREAK, text),
         columns,
         subsequent_indent=margin,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return "\n".join(pieces)
+    # what is printed has the spaces that the text has
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def print_plain_line(out: Console, line: str) -> None:

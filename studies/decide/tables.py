@@ -40,7 +40,7 @@ def show_study_progress(plan: DecidePlan, state: StudyState) -> None:
         pad_edge=False,
     )
     table.add_column("comparison", overflow="fold")
-    for name in ("pairs", "b - a", f"{level:.0%} at any time", "state", "drives left"):
+    for name in ("pairs", "b - a", f"{100 * level:.0f} % at any time", "state", "drives left"):
         table.add_column(name, justify="right", no_wrap=True)
     left = estimate_drives_left(plan, state) if not ended else {}
     for one in state.comparisons:
@@ -98,7 +98,7 @@ def show_study_plan(plan: DecidePlan) -> None:
     console.print(strata)
     show_note(
         "sampling",
-        f"{declaration.floor:.0%} as the population has it, the rest where arms differ;"
+        f"{100 * declaration.floor:.0f} % as the population has it, the rest where arms differ;"
         f" {declaration.batch} pairs between looks, {declaration.most} drives at most",
     )
     if plan.ideal:
@@ -146,8 +146,8 @@ def show_simulated_drives(plan: DecidePlan) -> None:
     console.print(table)
     show_note(
         "",
-        f"assumed: differences of 1, and of -1 on {BOTH_WAYS:.0%} of pairs, in every stratum alike;"
-        " a decision counts in any direction",
+        f"assumed: differences of 1, and of -1 on {100 * BOTH_WAYS:.0f} % of pairs, in every"
+        " stratum alike; a decision counts in any direction",
     )
 
 
@@ -163,8 +163,8 @@ def list_simulated_rows(plan: DecidePlan, arms: int) -> Iterator[tuple[str, ...]
         middle, high = np.quantile(drives, (0.5, 0.9))
         yield (
             f"{difference:.2f}",
-            f"{decided.mean():.0%}",
-            f"{equivalent.mean():.0%}",
+            f"{100 * decided.mean():.0f} %",
+            f"{100 * equivalent.mean():.0f} %",
             f"{middle:.0f}",
             f"{high:.0f}",
         )

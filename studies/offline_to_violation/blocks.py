@@ -66,6 +66,18 @@ class RouteBlock:
         needed = len(plan.systems) * len(CONDITIONS)
         return "" if len(self.read_drives()) == needed else NO_DRIVES
 
+    def is_computed(self, plan: OfflinePlan) -> bool:
+        """Whether nothing of it is left but repairs: it is whole, or left out for good."""
+        return self.describe_missing(plan) in ("", NOT_CLEAN)
+
+    def may_be_repaired(self, plan: OfflinePlan, packed: Mapping[str, BlockFindings]) -> bool:
+        """Whether it may still be driven with repairs."""
+        known = packed.get(self.route.name)
+        if known is None and self.describe_missing(plan):
+            return not self.is_computed(plan)
+        findings = self.read_findings(plan, known)
+        return not findings.problem and findings.select_repairs(plan).empty
+
     def describe_recording(self) -> str:
         """Return why there are no scenes; empty if there are some."""
         if not (self.folder / "recording" / CAMPAIGN_FILE).exists():

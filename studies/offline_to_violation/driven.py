@@ -23,6 +23,7 @@ from harness.records.arms import NONE
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 from harness.types.record_names import PATTERNS
+from harness.world.routes.files import RouteSpec
 from harness.world.routes.sources import RouteSource
 from studies.offline_to_violation.plan import CONDITIONS, BlockRoute, OfflinePlan
 
@@ -33,15 +34,15 @@ TRY_SECONDS = 7200.0
 """Seconds for a try: hours where other work has the machine."""
 
 
-def list_group_routes(group: str, settings: Sequence[str] = ()) -> list[str]:
-    """Return the ids of the routes of a group of `conf/routes`."""
+def list_group_specs(group: str, settings: Sequence[str] = ()) -> list[RouteSpec]:
+    """Return the routes of a group of `conf/routes`, as their file has them."""
     overrides = [f"routes={group}", "system=oracle", *settings]
     try:
         composed = resolve_settings(compose_config(overrides))
     except (HydraException, OmegaConfBaseException) as problem:
         raise UserError(explain_composition_error(problem, overrides, ())) from None
     source: RouteSource = build_part(composed["routes"]["source"], "routes")
-    return [spec.id for spec in source.routes()]
+    return list(source.routes())
 
 
 def list_common_settings(plan: OfflinePlan, route: BlockRoute) -> list[str]:

@@ -136,13 +136,16 @@ def make_study_plan(options: argparse.Namespace) -> OfflinePlan:
     """Return the plan that options ask for; routes, systems and operators are checked."""
     from studies.metamorphic.catalogue import select_catalogue_entries  # noqa: PLC0415
     from studies.metamorphic.running.systems import build_named_system  # noqa: PLC0415
-    from studies.offline_to_violation.driven import list_group_routes  # noqa: PLC0415
+    from studies.offline_to_violation.driven import list_group_specs  # noqa: PLC0415
 
     select_catalogue_entries(tuple(options.operators))
     for name in options.systems:
         if not build_named_system(name).reads_messages:
             raise UserError(f"--systems {name}: reads no messages")
-    groups = [(name, list_group_routes(name, options.settings)) for name in options.routes]
+    groups = [
+        (name, [spec.id for spec in list_group_specs(name, options.settings)])
+        for name in options.routes
+    ]
     return OfflinePlan(
         routes=take_routes_in_turn(groups, options.count),
         systems=tuple(options.systems),
@@ -156,23 +159,40 @@ def make_study_plan(options: argparse.Namespace) -> OfflinePlan:
 def compute_study(
     plan: OfflinePlan, folder: Path, packed: Mapping[str, BlockFindings], *, repairs: bool
 ) -> None:
-    """Compute all blocks without repairs, then the repairs; print a line for each."""
+    """Compute all blocks without repairs, then the repairs; print the plan and a line for each."""
     from analysis.terminal import console  # noqa: PLC0415
+    from harness.campaign.printing.tables import show_note  # noqa: PLC0415
     from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.offline_to_violation.blocks import (  # noqa: PLC0415
         RouteBlock,
         compute_route_block,
         repair_route_block,
     )
+    from studies.offline_to_violation.expecting import (  # noqa: PLC0415
+        describe_study,
+        describe_work_left,
+        estimate_route_seconds,
+    )
 
     blocks = [RouteBlock.of_route(folder, route) for route in plan.routes]
-    stages: list[tuple[str, Callable[[OfflinePlan, RouteBlock, BlockFindings | None], str]]] = [
-        ("routes", compute_route_block)
-    ]
+    # what is about to be done
+    show_note("plan", describe_study(plan, repairs=repairs))
+    left = [one for one in blocks if one.route.name not in packed and not one.is_computed(plan)]
+    repaired = [one for one in blocks if repairs and one.may_be_repaired(plan, packed)]
+    expected = estimate_route_seconds(plan) if left or repaired else None
+    if len(left) < len(blocks):
+        show_note("done", f"{len(blocks) - len(left)} of {len(blocks)} routes are done already")
+    if expected:
+        show_note("left", describe_work_left(len(left), len(repaired), expected))
+    show_note("folder", str(folder))
+    # route by route
+    stages: list[
+        tuple[str, float | None, Callable[[OfflinePlan, RouteBlock, BlockFindings | None], str]]
+    ] = [("routes", expected.offline if expected else None, compute_route_block)]
     if repairs:
-        stages.append(("repairs", repair_route_block))
-    for title, compute in stages:
-        with show_bar(title, len(blocks), console=console) as bar:
+        stages.append(("repairs", expected.repairs if expected else None, repair_route_block))
+    for title, seconds, compute in stages:
+        with show_bar(title, len(blocks), seconds=seconds, console=console) as bar:
             for number, block in enumerate(blocks, 1):
                 outcome = compute(plan, block, packed.get(block.route.name))
                 bar.advance()

@@ -112,7 +112,7 @@ def test_the_command_prints_rates_and_checks_them(
     assert main([*words, "--check", "--out", str(tmp_path)]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "2 systems, 1 seeds and 13 arms with an intervention: 78 tests" in printed
-    assert "no rate is significantly above 5%" in printed
+    assert "no rate is significantly above 5 %" in printed
     table = pd.read_csv(tmp_path / "calibration_effects.csv")
     assert table["scenario"].tolist() == list(list_intervention_scenarios(SMALL))
     assert main([*words, "--scenarios", "no such"]) == 2
@@ -120,4 +120,4 @@ def test_the_command_prints_rates_and_checks_them(
 
 def test_a_rate_that_is_surely_above_the_level_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert report_rates_above_level(["one", "other"], [0.051, 0.05]) == 1
-    assert capsys.readouterr().out == "above 5%: one\n"
+    assert capsys.readouterr().out == "above 5 %: one\n"

@@ -264,7 +264,7 @@ def test_power_and_calibrate_print_shares(
     arguments = ["--routes", "8", "--seeds", "1,2", "--difference", "0.4", "--campaigns", "20"]
     code, out, _ = ran(capsys, "power", *arguments)
     assert code == 0
-    assert "30% against 70%" in out
+    assert "30 % against 70 %" in out
     arguments = ["--routes", "5", "--systems", "2", "--campaigns", "1", "--out", str(tmp_path)]
     assert ran(capsys, "calibrate", *arguments)[0] == 0
     assert len(pd.read_csv(tmp_path / "calibration.csv")) == 28

@@ -45,6 +45,6 @@ def test_differences_that_are_given_one_by_one_are_all_looked_at(
     few = ["power", "--routes", "8", "--seeds", "1", "--campaigns", "5"]
     assert main([*few, "--difference", "0.2", "--difference", "0.3,0.4"]) == 0
     apart = capsys.readouterr().out
-    assert all(name in apart for name in ("30% against 50%", "against 60%", "against 70%"))
+    assert all(name in apart for name in ("30 % against 50 %", "against 60 %", "against 70 %"))
     assert main([*few, "--difference", "0.2,0.3,0.4"]) == 0
     assert capsys.readouterr().out == apart

@@ -94,3 +94,12 @@ def test_broken_lines_have_the_same_words(words: list[str], indent: int, columns
 def test_lines_that_fit_and_their_breaks_stay() -> None:
     text = "a  b\n\n    c: 1"
     assert break_between_words(text, 20) == text
+
+
+@pytest.mark.parametrize("columns", range(26, 60))
+def test_a_number_stays_with_what_it_counts(columns: int) -> None:
+    line = "hazards: 3 cut_in, 5 occluded_pedestrian, 46 % of 1.5 km in 4 min"
+    pieces = break_between_words(line, columns).split("\n")
+    assert " ".join(pieces).split() == line.split()
+    assert not [piece for piece in pieces if piece[-1].isdigit()]
+    assert max(map(len, pieces)) <= columns

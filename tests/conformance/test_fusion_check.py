@@ -163,7 +163,7 @@ def test_the_size_of_messages_is_reported() -> None:
     )
     assert message.verdict == "passed"
     assert message.sentence.startswith(f"{4 * 8 * 96 * 128:,} bytes")
-    assert "50% of the ego's maps" in message.sentence
+    assert "50 % of the ego's maps" in message.sentence
 
 
 @pytest.mark.thorough

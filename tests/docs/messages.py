@@ -153,7 +153,7 @@ def print_campaign(folder: Path) -> None:
     print("\n| system | format | messages/s | B a message | B/s | objects included |")
     print("|---|---|---|---|---|---|")
     for (system, name), (count, size, seconds, perceived, included) in sorted(totals.items()):
-        share = f"{included / perceived:.0%}" if perceived else "all"
+        share = f"{100 * included / perceived:.0f} %" if perceived else "all"
         print(
             f"| {system} | {name} | {count / seconds:.2f} | {size / count:.0f} |"
             f" {size / seconds:.0f} | {share} |"

@@ -12,6 +12,7 @@ import yaml
 
 from agents.conformance.recorded_steps import PartnerView, RecordedStep
 from agents.opencood.trials import FOLDER, Trial, try_configurations
+from crucible.check import main
 from harness.common.errors import UserError
 from harness.types.vocabulary import Boxes, GroundTruth, Observation
 from tests.opencood.test_system import HIDDEN, PARTNER, ego_observation, sweep
@@ -65,6 +66,14 @@ def test_every_configuration_is_a_row(tmp_path: Path) -> None:
     assert "No module named 'opencood.models.absent" in verdicts["other"].sentence
     assert verdicts["torn"].verdict == "failed"
     assert "\n" not in verdicts["torn"].sentence
+
+
+def test_settings_may_stand_behind_an_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["opencood", f"root={tmp_path}", "--all", "only=opv2v", "cut_range=25.6"]
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith(f"system: {tmp_path} is no checkout of OpenCOOD")
 
 
 def test_a_part_of_a_path_that_fits_nothing_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -24,6 +25,7 @@ from crucible.verification.comparing import (
 )
 from crucible.verification.driving import RedriveSettings, drive_attempts_again
 from crucible.verification.reference import read_reference
+from crucible.verification.revisions import describe_other_revision
 from harness.common.errors import UserError
 from harness.common.kernels import NEEDED, read_processor_features
 from harness.records.digests import hash_bytes, hash_file
@@ -216,6 +218,33 @@ def test_other_bytes_on_the_same_machine_are_a_change(
     printed = capsys.readouterr().out
     assert "equal byte for byte: 0; must be: all" in printed
     assert "changed: out/ideal_late/ahead/none/1-s1: other bytes: in tables that" in printed
+
+
+def test_another_revision_is_named_before_drives_and_where_records_differ(
+    copy: Study, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git = re.compile(r"^git: .*$", re.MULTILINE)
+    texts = [text for text in pq.read_table(copy.pack)["text"].to_pylist() if text]
+    renamed = {text: git.sub("git: 0123456789ab", text) for text in texts}
+    digests = {hash_bytes(old.encode()): hash_bytes(new.encode()) for old, new in renamed.items()}
+    repack(copy, "text", lambda text: renamed.get(text, text))
+    repack(copy, "sha256", lambda digest: digests.get(digest, digest))
+    assert verify(copy) == 0
+    printed = capsys.readouterr().out
+    assert "revision: the study was driven at revision 0123456789ab, and this is " in printed
+    assert "check out 0123456789ab to compare equal code" in printed
+    assert "may explain what differs" not in printed
+    last = [text for text in pq.read_table(copy.pack)["sha256"].to_pylist() if text][-2]
+    repack(copy, "sha256", lambda digest: "1" * 64 if digest == last else digest)
+    assert verify(copy) == 1
+    assert "the other revision, named above, may explain what differs" in capsys.readouterr().out
+
+
+def test_a_study_of_this_revision_needs_no_line_on_revisions() -> None:
+    assert describe_other_revision(["0123456789ab"], "0123456789ab") == ""
+    assert describe_other_revision([], None) == ""
+    assert "another or unknown revision" in describe_other_revision(["0123456789ab"], None)
+    assert "0123456789ab, 2222222" in describe_other_revision(["0123456789ab", "2222222"], "1" * 12)
 
 
 def test_a_result_that_differs_is_named_where_it_does(

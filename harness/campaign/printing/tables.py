@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from textwrap import wrap
 
 from rich.markup import escape
 from rich.measure import Measurement
@@ -18,6 +17,7 @@ from harness.campaign.planning.plan import CampaignPlan
 from harness.campaign.printing.terminal import console, print_campaign_line
 from harness.campaign.printing.units import format_bytes, format_duration
 from harness.common.fitting_table import FittingTable
+from harness.common.terminal_lines import wrap_with_units
 from harness.records.arms import Arm, format_arm_label, list_varying_factors
 from harness.records.ledger import list_finished_attempts
 from harness.types.record_names import GROUND_TRUTHS, PATTERNS
@@ -63,7 +63,7 @@ def show_plan(
 
 def show_note(name: str, text: str) -> None:
     """Print a few words under a name."""
-    lines = wrap(text, console.width - MARGIN, break_long_words=False, break_on_hyphens=False)
+    lines = wrap_with_units(text, console.width - MARGIN)
     margin = " " * MARGIN
     indented = f"\n{margin}".join(lines)
     print_campaign_line(f"{name:{MARGIN}}{indented}")

@@ -284,7 +284,7 @@ def test_analysis_has_weights_and_estimates(plan: DecidePlan, tmp_path: Path) ->
     a, b = (Arm.parse_name(name) for name in ARMS["sharing"][:2])
     estimate = lines_of(tmp_path / "out")[-1]["comparisons"][0]["estimate"]
     (line,) = describe_decided(campaigns, a, b)
-    assert f"violation {estimate:+.3f} (95% at any time" in line
+    assert f"violation {estimate:+.3f} (95 % at any time" in line
     (turned,) = describe_decided(campaigns, b, a)
     assert f"violation {-estimate:+.3f} (" in turned
 
