@@ -27,6 +27,9 @@ RESTARTED = re.compile(r"</ol>\s*<div class=.?highlight\b(?:(?!</div>).)*</div>\
 LOST_ITEM = re.compile(r"\n\s*- <(?:strong|code)>")
 """An item of a list that became a part of the paragraph before it, for want of a blank line."""
 
+NUMBERED = re.compile(r"\s*(\d+)\. ")
+"""An item of a numbered list."""
+
 CUT_COLUMNS = (
     "Math.max(0, ...[...document.querySelectorAll('.md-typeset__scrollwrap')]"
     ".map(item => item.scrollWidth - item.clientWidth - 1))"
@@ -124,3 +127,15 @@ def test_relative_links_of_pages_outside_the_site_lead_somewhere() -> None:
                 r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")
             ):
                 assert (ROOT / link).exists(), f"{page.name}: {link}"
+
+
+def test_no_line_begins_with_a_number_that_becomes_an_item_of_a_list() -> None:
+    """`35 of\\n70. So ...` is a new item, and all that follow have other numbers."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        last, is_code = 0, False
+        for line in page.read_text(encoding="utf-8").splitlines():
+            is_code ^= line.strip().startswith("```")
+            item = None if is_code else NUMBERED.match(line)
+            if item is not None:
+                assert int(item[1]) in {1, last + 1}, f"{page.name}: {line}"
+                last = int(item[1])
