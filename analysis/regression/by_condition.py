@@ -28,7 +28,12 @@ from analysis.regression.matched import (
     fit_matched_jackknife,
 )
 from analysis.regression.risk_sets import RiskSets, build_risk_sets, iterate_tracks
-from analysis.regression.sample import NoFitError, RegressionSample, build_regression_sample
+from analysis.regression.sample import (
+    NoFitError,
+    RegressionSample,
+    build_regression_sample,
+    format_noun_count,
+)
 from analysis.statistics.diagnostics import (
     compute_condition_number,
     compute_variance_inflation,
@@ -59,7 +64,7 @@ def build_sample_checks(sample: RegressionSample, design: RegressionDesign | Non
     if len(sample.y):
         routes = len(np.unique(sample.clusters))
         few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
-        lines.append(("clusters", f"{routes} routes{few}"))
+        lines.append(("clusters", f"{format_noun_count(routes, 'route')}{few}"))
         per_predictor = count_events_per_predictor(sample)
         lines.append(
             ("events per predictor", f"{per_predictor:.1f} ({rarer} of the rarer outcome / 6)")
@@ -76,7 +81,8 @@ def build_risk_set_checks(passed: RiskSets, design: MatchedDesign | None) -> pd.
     sample = passed.sample
     # what is in the sample
     lines = [
-        ("systems", ", ".join(sorted(set(sample.systems.tolist()))) or "none"),
+        ("drives", passed.describe_drives() if passed.drives else "none"),
+        ("systems", ", ".join(passed.systems) or "none"),
         *(("left out", f"{name}: {reason}") for name, reason in sample.left_out.items()),
         *(("dropped", f"{count}: {reason}") for reason, count in sample.dropped.items()),
     ]
@@ -85,8 +91,12 @@ def build_risk_set_checks(passed: RiskSets, design: MatchedDesign | None) -> pd.
         few = "" if routes >= FEW_ROUTES else "; few: intervals and p-values rest on little"
         per_predictor = count_events_per_predictor(sample)
         lines += [
-            ("risk sets", f"{events} violations, each with {len(sample.y) / events:.1f} drives"),
-            ("clusters", f"{routes} routes{few}"),
+            (
+                "risk sets",
+                f"{format_noun_count(events, 'violation')}, each with"
+                f" {len(sample.y) / events:.1f} drives",
+            ),
+            ("clusters", f"{format_noun_count(routes, 'route')}{few}"),
             (
                 "events per predictor",
                 f"{per_predictor:.1f} ({events} violations / {len(PATTERNS)})",

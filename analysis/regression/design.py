@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.regression.sample import NoFitError, RegressionSample
+from analysis.regression.sample import NoFitError, RegressionSample, format_noun_count
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import Floats, Integers
 
@@ -66,7 +66,9 @@ def build_regression_design(
         names += extra_names
         columns += list(extra.T)
         if not is_estimable(np.column_stack(columns), sample.clusters):
-            raise NoFitError(f"too few rows to separate {' and '.join(extra_names)}")
+            raise NoFitError(
+                f"{sample.describe_rows()} are too few to separate {' and '.join(extra_names)}"
+            )
     predictors, units, refused = [], [], {}
     # each pattern in standard deviations, if it is no combination of what is there
     for name, rate in zip(PATTERNS, sample.rates.T, strict=True):
@@ -82,7 +84,9 @@ def build_regression_design(
         else:
             refused[name] = "it varies on one route only, or is a combination of the others"
     if not predictors:
-        raise NoFitError("no error pattern varies over more than one route")
+        raise NoFitError(
+            f"in {sample.describe_rows()}, no error pattern varies over more than one route"
+        )
     return RegressionDesign(
         y=sample.y,
         matrix=np.column_stack(columns),
@@ -100,7 +104,10 @@ def make_system_columns(sample: RegressionSample) -> tuple[list[str], list[Float
     columns = [np.ones(len(sample.y))]
     columns += [(sample.systems == system).astype(np.float64) for system in systems]
     if not is_estimable(np.column_stack(columns), sample.clusters):
-        raise NoFitError("some system was driven on one route only: its level cannot be estimated")
+        raise NoFitError(
+            f"in {sample.describe_rows()}, some system was driven on one route only: its level"
+            " cannot be estimated"
+        )
     return ["intercept", *(f"system {system}" for system in systems)], columns
 
 
@@ -108,16 +115,20 @@ def refuse_without_contrast(sample: RegressionSample) -> None:
     """Refuse samples without contrast, and give the reason."""
     n, events = len(sample.y), int(sample.y.sum())
     if n == 0:
-        raise NoFitError("no attempt")
+        raise NoFitError(sample.describe_nothing())
     if events in (0, n):
-        share = "all" if events else "none"
-        raise NoFitError(f"{share} of {sample.describe_rows()} end in violation: no contrast")
+        raise NoFitError(f"{sample.describe_violations()}: no contrast")
     for outcome, what in ((1.0, "violations"), (0.0, "drives without violation")):
         if len(np.unique(sample.clusters[sample.y == outcome])) < 2:
-            raise NoFitError(f"all {what} are on one route: no contrast without it")
+            raise NoFitError(
+                f"in {sample.describe_rows()}, all {what} are on one route: no contrast without it"
+            )
     routes = len(np.unique(sample.clusters))
     if routes < FEWEST_ROUTES:
-        raise NoFitError(f"{routes} routes: the jackknife needs at least {FEWEST_ROUTES}")
+        raise NoFitError(
+            f"{sample.describe_rows()} on {format_noun_count(routes, 'route')}: the jackknife needs"
+            f" at least {FEWEST_ROUTES}"
+        )
 
 
 def is_estimable(matrix: Floats, clusters: Integers) -> bool:

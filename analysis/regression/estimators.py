@@ -252,5 +252,7 @@ def fit_bias_reduced_gee(design: RegressionDesign) -> RegressionFit:
 def refuse_single_outcome(sample: RegressionSample) -> None:
     """Say that there is nothing to contrast."""
     y = sample.y
-    if len(y) == 0 or y.min() == y.max():
-        raise NoFitError(f"{int(y.sum())} violations in {sample.describe_rows()}: no contrast")
+    if len(y) == 0:
+        raise NoFitError(sample.describe_nothing())
+    if y.min() == y.max():
+        raise NoFitError(f"{sample.describe_violations()}: no contrast")

@@ -8,8 +8,8 @@ import numpy as np
 
 from analysis.regression.design import FEWEST_ROUTES, FLAT, is_estimable
 from analysis.regression.estimators import TIMING_FAIR, RegressionFit, build_odds_terms
-from analysis.regression.risk_sets import RiskSets
-from analysis.regression.sample import NoFitError
+from analysis.regression.risk_sets import UNSEEN_THERE, RiskSets
+from analysis.regression.sample import NoFitError, format_noun_count
 from analysis.statistics.conditional import PaddedSets, fit_firth_conditional
 from analysis.statistics.diagnostics import detect_separation
 from analysis.statistics.intervals import compute_jackknife_errors, make_leave_one_out_weights
@@ -55,15 +55,18 @@ def build_matched_design(passages: RiskSets) -> MatchedDesign:
     if not len(sample.y):
         if not passages.drives:
             raise NoFitError("no drive of a system that messages can affect")
+        if not passages.violations:
+            raise NoFitError(f"no violation in {passages.describe_drives()}")
+        seen = " a ground-truth box" if sample.dropped.get(UNSEEN_THERE) else ""
         raise NoFitError(
             f"in {passages.describe_drives()}, no violation happened where another of these drives"
-            " passed"
+            f" passed{seen}"
         )
     routes = len(np.unique(sample.clusters))
     if routes < FEWEST_ROUTES:
         raise NoFitError(
             f"in {passages.describe_drives()}, violations that others of them passed lie on"
-            f" {routes} route{'s' * (routes != 1)}:"
+            f" {format_noun_count(routes, 'route')}:"
             f" the jackknife needs at least {FEWEST_ROUTES}"
         )
     # systems first, then error patterns in standard deviations
@@ -91,7 +94,10 @@ def build_matched_design(passages: RiskSets) -> MatchedDesign:
             refused[name] = NOT_ESTIMABLE
     predictors = tuple(name for name in kept if name in units)
     if not predictors:
-        raise NoFitError("no error pattern varies within risk sets of more than one route")
+        raise NoFitError(
+            f"in {passages.describe_drives()}, no error pattern varies within risk sets of more"
+            " than one route"
+        )
     # (rows, columns)
     matrix = np.column_stack([columns[name] for name in kept])
     return MatchedDesign(

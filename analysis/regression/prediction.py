@@ -20,7 +20,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 
 from analysis.regression.moments import KNOWN_SURROGATES, compute_moment_features
-from analysis.regression.sample import NoFitError
+from analysis.regression.sample import NoFitError, format_noun_count
 from analysis.statistics.firth import correct_intercept, fit_firth
 from analysis.statistics.intervals import IntervalEstimate, estimate_mean, estimate_ratio
 from analysis.tables.table import encode_names
@@ -92,7 +92,8 @@ def refuse_unlearnable_moments(y: Floats, clusters: Integers) -> None:
     routes = {outcome: len(np.unique(clusters[y == outcome])) for outcome in (0.0, 1.0)}
     if min(routes.values()) < 2:
         raise NoFitError(
-            f"{int(y.sum())} violations on {routes[1.0]} routes and {int((1 - y).sum())} other"
+            f"{format_noun_count(int(y.sum()), 'violation')} on"
+            f" {format_noun_count(routes[1.0], 'route')} and {int((1 - y).sum())} other"
             f" moments on {routes[0.0]}: both are needed on two routes at least"
         )
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection
-from analysis.regression.sample import RegressionSample, format_counted_names
+from analysis.regression.sample import RegressionSample, format_counted_names, format_noun_count
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import Floats, Integers
 
@@ -26,6 +26,7 @@ LOOK_BACK = 10.0
 SHORTEST = 10.0
 """Metres that a stretch has at least: a violator may have stood."""
 ALONE_THERE = "violation where no other drive of the route came by"
+UNSEEN_THERE = "violation on a stretch with too few ground-truth boxes to compare drives"
 NO_TRUTH = "passage of a stretch without a ground-truth box"
 
 
@@ -61,19 +62,20 @@ class RouteTrack:
         return self.counts[last] - self.counts[first], self.truths[last] - self.truths[first]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RiskSets:
     """Rows of all risk sets."""
 
     sample: RegressionSample  # a row for each drive on each stretch; y says whose violation it was
     sets: Integers  # number of the risk set of each row
     drives: int  # that were looked at, with a violation or without
+    violations: int  # of these drives
     systems: tuple[str, ...]  # of these drives
 
     def describe_drives(self) -> str:
         """Return whose drives the sets are made of: sentences about them speak of no others."""
         who = format_counted_names(self.systems, "systems")
-        return f"{self.drives} drive{'s' * (self.drives != 1)} of {who}"
+        return f"{format_noun_count(self.drives, 'drive')} of {who}"
 
 
 def build_route_track(
@@ -174,7 +176,7 @@ def build_risk_sets(tracks: Sequence[RouteTrack], left_out: Mapping[str, str]) -
             dropped[NO_TRUTH] += len(there) - len(seen)
             # a violation that nothing can be compared with
             if len(seen) < 2 or not any(track is violator for track, _, _ in seen):
-                dropped[ALONE_THERE] += 1
+                dropped[UNSEEN_THERE if len(there) > 1 else ALONE_THERE] += 1
                 continue
             size = len(seen)
             parts.append(
@@ -202,9 +204,10 @@ def build_risk_sets(tracks: Sequence[RouteTrack], left_out: Mapping[str, str]) -
         left_out=dict(left_out),
     )
     return RiskSets(
-        sample,
-        sets.astype(np.int64),
+        sample=sample,
+        sets=sets.astype(np.int64),
         drives=len(tracks),
+        violations=sum(track.violated for track in tracks),
         systems=tuple(sorted({track.system for track in tracks})),
     )
 

@@ -74,8 +74,22 @@ class RegressionSample:
     def describe_rows(self) -> str:
         """Return how many rows of which systems: sentences about them speak of no others."""
         who = format_counted_names(sorted({str(name) for name in self.systems}), "systems")
-        count = f"{len(self.y)} row{'s' * (len(self.y) != 1)}"
+        count = format_noun_count(len(self.y), "row")
         return f"{count} of {who}" if who else count
+
+    def describe_violations(self) -> str:
+        """Return how many rows end in a violation, of how many of which systems."""
+        return f"{int(self.y.sum())} of {self.describe_rows()} with violation"
+
+    def describe_nothing(self) -> str:
+        """Return why no row is left."""
+        dropped = [f"{count} dropped, {reason}" for reason, count in self.dropped.items()]
+        return "; ".join(["no row of a system that messages can affect", *dropped])
+
+
+def format_noun_count(count: int, noun: str) -> str:
+    """Return a number of things: 1 route, 2 routes."""
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def format_counted_names(names: Sequence[str], noun: str) -> str:

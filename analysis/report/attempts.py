@@ -10,7 +10,14 @@ import pandas as pd
 from analysis.cases import VIOLATION_TEXTS, format_case_anchor
 from analysis.collection import CampaignCollection
 from analysis.report.gather import ReportContents
-from analysis.report.html import Content, Markup, render_paragraph, render_section, render_tag
+from analysis.report.html import (
+    Content,
+    Markup,
+    format_rest,
+    render_paragraph,
+    render_section,
+    render_tag,
+)
 from analysis.tables.ground_truth import describe_collection_truth
 from harness.types.record_names import PATTERNS
 
@@ -45,7 +52,7 @@ def render_attempts_section(report: ReportContents) -> Markup:
     shown = collection.attempts.head(MOST_ATTEMPTS)
     more = len(collection.attempts) - len(shown)
     rest = (
-        render_paragraph(f"{more} more rows are in attempts.csv.", class_="quiet") if more else ""
+        render_paragraph(format_rest(more, "row", "attempts.csv"), class_="quiet") if more else ""
     )
     scrolled = render_tag(
         "div",

@@ -123,5 +123,5 @@ def render_route_figures(contrasts: ArmContrasts, factors: Sequence[str]) -> Ite
             compute_route_means(pair, "driving_score"), arms, "driving score"
         )
         note = "Mean over seeds of each route; red where the second arm is worse."
-        note += f" {hidden} routes with the smallest differences are not shown." if hidden else ""
+        note += f" {hidden} with the smallest differences not shown." if hidden else ""
         yield render_figure(canvas, f"{arms[1]} against {arms[0]}", note)

@@ -72,7 +72,8 @@ def render_figure_group(rendered: Iterable[Markup]) -> Markup:
     """Return drawings side by side, as many as there is room for, and how many were left out."""
     every = list(rendered)
     more = len(every) - MOST_FIGURES
-    rest = f"{more} more figures are left out; their values are in the tables."
+    left = f"{format_counted_noun(more, 'more figure')} {'is' if more == 1 else 'are'} left out"
+    rest = f"{left}; the values are in the files next to the page."
     return render_tag(
         "div",
         render_tag("div", every[:MOST_FIGURES], class_="figures"),

@@ -72,7 +72,8 @@ def ask_about_factor(factor: str) -> str:
     """Return the question of a family of comparisons by a factor, such as the intervention."""
     if factor == CAMPAIGN:
         return "Do the campaigns differ?"
-    return f"Does the {factor} change driving?"
+    verb = "Do" if factor.endswith("s") else "Does"
+    return f"{verb} the {factor.replace('_', ' ')} change driving?"
 
 
 def render_sentences(sentences: Sequence[tuple[bool, Content]]) -> Iterator[Content]:

@@ -54,6 +54,12 @@ def format_counted_noun(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
+def format_rest(count: int, what: str, file: str) -> str:
+    """Return how many things more a file has than the page: 2 more rows are in attempts.csv."""
+    verb = "is" if count == 1 else "are"
+    return f"{format_counted_noun(count, f'more {what}')} {verb} in {file}."
+
+
 def format_signed_difference(value: float, digits: int = 1) -> str:
     """Return a difference, by default to a tenth, zero without a sign."""
     return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"

@@ -11,6 +11,7 @@ from analysis.comparison import COMPARED_SURROGATES
 from analysis.report.html import (
     Content,
     Markup,
+    format_rest,
     format_signed_difference,
     render_grid_table,
     render_paragraph,
@@ -39,7 +40,7 @@ def render_estimates_table(table: EstimatesTable) -> Markup:
     ]
     more = len(rows) - len(body)
     rest = (
-        render_paragraph(f"{more} more rows are in {table.name}.csv.", class_="quiet")
+        render_paragraph(format_rest(more, "row", f"{table.name}.csv"), class_="quiet")
         if more
         else ""
     )
@@ -77,7 +78,18 @@ def render_estimate_cell(estimate: IntervalEstimate, digits: int, n: int) -> Con
 
 
 def render_differences_table(rows: pd.DataFrame) -> Markup:
-    """Return differences with intervals, tests and what they rest on."""
+    """Return differences with intervals, tests and what they rest on.
+
+    Of more rows than a page holds, those of the page's tests come first, and
+    the number of the others is stated.
+
+    Args:
+        rows: of the differences.
+    """
+    shown = rows
+    if len(rows) > MOST_ROWS:
+        tested = rows["p page"].notna()
+        shown = pd.concat([rows[tested], rows[~tested]]).head(MOST_ROWS)
     head = ["second", "first", "measure", "second, value", "first, value", "second minus first"]
     head += ["p", "p, page", "pairs", "routes"]
     body = [
@@ -93,9 +105,15 @@ def render_differences_table(rows: pd.DataFrame) -> Markup:
             str(row["pairs"]),
             str(row["routes"]),
         ]
-        for _, row in rows.head(MOST_ROWS).iterrows()
+        for _, row in shown.iterrows()
     ]
-    return render_grid_table(head, body, 3)
+    more = len(rows) - len(shown)
+    rest = format_rest(more, "row", "differences.csv")
+    return render_tag(
+        "div",
+        render_grid_table(head, body, 3),
+        render_paragraph(rest, class_="quiet") if more else "",
+    )
 
 
 def render_difference_cell(row: pd.Series) -> Content:

@@ -25,6 +25,7 @@ from analysis.report.html import (
     Content,
     Markup,
     format_counted_noun,
+    format_rest,
     render_bullets,
     render_details,
     render_grid_table,
@@ -140,15 +141,23 @@ def format_summary_line(report: ReportContents) -> str:
     if attempts.empty:
         return f"No attempt has a result; {len(missing)} were planned."
     counts = [
-        f"{len(attempts)} drives",
+        format_counted_noun(len(attempts), "drive"),
         *(
-            format_counted_noun(attempts[name].nunique(), name)
+            format_factor_count(attempts[name].nunique(), name)
             for name in report.collection.factors
         ),
         format_counted_noun(attempts["cluster"].nunique(), "route"),
         format_counted_noun(attempts["seed"].nunique(), "seed"),
     ]
     return ", ".join(counts) + f"; {int(attempts['violated'].sum())} ended in a violation."
+
+
+def format_factor_count(count: int, factor: str) -> str:
+    """Return how many values a factor has: 2 systems, 2 settings of brakes."""
+    name = factor.replace("_", " ")
+    if name.endswith("s"):
+        return f"{format_counted_noun(count, 'setting')} of {name}"
+    return format_counted_noun(count, name)
 
 
 def render_contents(places: Sequence[str]) -> Markup:
@@ -301,7 +310,7 @@ def render_failure_parts(report: ReportContents) -> Iterator[Content]:
     left_out = report.collection.left_out
     if len(left_out):
         shown = left_out.head(MOST_MISSING)[[*ATTEMPT_KEY, "left out as", "reason"]]
-        rest = f"{len(left_out) - len(shown)} more are in broken.csv."
+        rest = format_rest(len(left_out) - len(shown), "attempt", "broken.csv")
         others = render_paragraph(rest, class_="quiet") if len(left_out) > len(shown) else ""
         yield render_paragraph(
             f"{format_counted_noun(len(left_out), 'attempt')} with a broken record, or paired"
@@ -315,14 +324,15 @@ def render_failure_parts(report: ReportContents) -> Iterator[Content]:
         yield render_paragraph("All planned attempts have a result.")
         return
     yield render_paragraph(
-        f"{len(missing)} planned attempts have no result. They are in no table and no figure;"
-        " they are not counted as zero."
+        f"{format_counted_noun(len(missing), 'planned attempt')} without a result: in no table and"
+        " no figure, and not counted as zero."
     )
     shown = missing.head(MOST_MISSING)[[*ATTEMPT_KEY, "ending", "message"]].assign(
         message=[str(message)[:200] for message in missing.head(MOST_MISSING)["message"]]
     )
     more = len(missing) - len(shown)
-    rest = render_paragraph(f"{more} more are in missing.csv.", class_="quiet") if more else ""
+    more_missing = render_paragraph(format_rest(more, "attempt", "missing.csv"), class_="quiet")
+    rest = more_missing if more else ""
     yield render_details("Attempts without result", html_tables.render_text_table(shown, 3), rest)
 
 

@@ -16,6 +16,7 @@ from analysis.report.gather import CaseStrip, ReportContents
 from analysis.report.html import (
     Content,
     Markup,
+    format_counted_noun,
     render_details,
     render_grid_table,
     render_paragraph,
@@ -77,7 +78,10 @@ def render_violations_section(report: ReportContents) -> Markup:
     # some have pictures, all have a line
     with_strip = {id(strip.case) for strip in report.strips}
     others = [case for case in report.cases if id(case) not in with_strip]
-    count = f"{len(report.cases)} violations in {len(report.collection.attempts)} drives"
+    count = (
+        f"{format_counted_noun(len(report.cases), 'violation')} in"
+        f" {format_counted_noun(len(report.collection.attempts), 'drive')}"
+    )
     text = f"{count}; {len(with_strip)} of them shown, taken from all arms in turn. "
     views = (
         "Bird's-eye views of one piece of road, 4, 2 and 0 s before the end; up is the ego's"
@@ -86,7 +90,8 @@ def render_violations_section(report: ReportContents) -> Markup:
     )
     rest: Content = ""
     if others:
-        title = f"{'The other' if with_strip else 'All'} {len(others)} violations"
+        rest_count = format_counted_noun(len(others), "violation")
+        title = f"{'The other' if with_strip else 'All'} {rest_count}"
         rest = render_details(
             title,
             render_tag(

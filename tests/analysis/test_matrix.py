@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +15,9 @@ from analysis.__main__ import main
 from analysis.contrasts import DISTURBED
 from analysis.drawing.svg import render_inline_svg
 from analysis.figures.matrix import render_matrix_figure
+from analysis.report.html_tables import MOST_ROWS, render_differences_table
 from tests.analysis.little import write_little
+from tests.analysis.page import Page
 
 SYSTEMS = ("single", "late", "early", "fcooper", "v2xvit", "disconet")
 ARMS = [(system, condition) for system in SYSTEMS for condition in ("none", "latency")]
@@ -55,6 +58,38 @@ def test_a_matrix_has_all_pairs_twice_with_both_signs() -> None:
 def test_a_difference_of_nothing_has_no_minus() -> None:
     canvas = render_matrix_figure(make_rows([-0.01] * 15, [False] * 15), "x", higher_is_better=True)
     assert {text for text, _ in read_cells(render_inline_svg(canvas))} == {"+0.0"}
+
+
+@pytest.mark.parametrize("count", [MOST_ROWS, MOST_ROWS + 1, MOST_ROWS + 60])
+def test_a_table_of_many_differences_has_every_test_and_counts_the_rest(count: int) -> None:
+    """Rows of tests come last in the table that is given, and are all on the page."""
+    tested = [number >= count - 50 for number in range(count)]
+    rows = pd.DataFrame(
+        {
+            "arm_b": [f"b{number}" for number in range(count)],
+            "arm_a": "a",
+            "measure": ["driving score" if of else "RCR, %" for of in tested],
+            "a": 1.0,
+            "b": 2.0,
+            "difference": 1.0,
+            "low": 0.5,
+            "high": 1.5,
+            "clear": False,
+            "p": 0.5,
+            "p page": [1.0 if of else math.nan for of in tested],
+            "pairs": 3,
+            "routes": 3,
+        }
+    )
+    page = Page(render_differences_table(rows))
+    (table,) = [cells for of in page.tables.values() for cells in [of[1:]]]
+    named = [row[0].strip() for row in table]
+    assert len(set(named)) == len(named) == min(count, MOST_ROWS)
+    assert {f"b{number}" for number in range(count) if tested[number]} <= set(named)
+    left = count - len(named)
+    counted = {0: "", 1: "1 more row is in", 60: "60 more rows are in"}[left]
+    assert ("more row" in page.words) == bool(left)
+    assert counted in page.words
 
 
 @pytest.mark.thorough

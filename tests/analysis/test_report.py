@@ -303,7 +303,7 @@ def test_failures_and_missing_attempts_are_reported(tmp_path: Path) -> None:
     assert main(["report", str(folder)]) == 0
     words = Page((folder / "report" / "report.html").read_text()).words
     assert "1 of 5 attempts have no result: 1 server_crash" in words
-    assert "1 planned attempts have no result" in words
+    assert "1 planned attempt without a result" in words
     assert "signal 11" in words
 
 
@@ -312,13 +312,17 @@ def odd_campaigns(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     routes = list("0123")
     keys = [key_of(*ARM[0], route, seed) for route in routes for seed in (1, 2)]
     for name, drive, words in (
-        ("short", Drive(6, "off_road"), ["no attempt"]),
+        ("short", Drive(6, "off_road"), ["8 dropped, drive shorter than 10 s"]),
         (
             "clean",
             Drive(14),
-            ["none of 8 rows of late end", "No drive ended in a violation"],
+            [
+                "0 of 8 rows of late with violation",
+                "no violation in 8 drives of late",
+                "No drive ended in a violation",
+            ],
         ),
-        ("bad", Drive(14, "blocked"), ["all of 8 rows of late end in violation: no contrast"]),
+        ("bad", Drive(14, "blocked"), ["8 of 8 rows of late with violation: no contrast"]),
     ):
         drives = dict.fromkeys(keys, drive)
         yield write_little(folder / name, ARM, routes, drives=drives), words
@@ -337,7 +341,7 @@ def odd_campaigns(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     )
     yield failed, ["2 of 2 attempts have no result", "server_crash", "signal 6"]
     one = write_little(folder / "one", ARM, ["0"], [1])
-    yield one, ["nothing to pair", "1 drives, 1 system"]
+    yield one, ["nothing to pair", "1 drive, 1 system"]
 
 
 def test_odd_campaigns_have_sensible_reports(tmp_path: Path) -> None:

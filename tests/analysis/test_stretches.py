@@ -59,14 +59,39 @@ def test_who_violated_before_is_not_at_risk_and_who_was_alone_is_dropped() -> No
     assert passed.sample.y.tolist() == [1, 0]
     assert passed.sample.dropped == {ALONE_THERE: 2}
     result = build_risk_set_checks(passed, None).set_index("check")["result"]
-    assert result["risk sets"] == "1 violations, each with 2.0 drives"
+    assert result["risk sets"] == "1 violation, each with 2.0 drives"
     with pytest.raises(NoFitError, match="lie on 1 route:"):
         build_matched_design(passed)
 
 
-def test_nothing_to_compare_is_said_in_words() -> None:
-    with pytest.raises(NoFitError, match="where another of these drives passed"):
-        build_matched_design(build_risk_sets([track(5, 20, False)], {}))
+@pytest.mark.parametrize(
+    ("tracks", "words"),
+    [
+        ([], "no drive of a system that messages can affect"),
+        ([track(5, 20, False)], "no violation in 1 drive of late"),
+        ([track(5, 12, False), track(5, 20, False)], "no violation in 2 drives of late"),
+        (
+            [track(5, 20, True), track(5, 15, False)],
+            "in 2 drives of late, no violation happened where another of these drives passed",
+        ),
+        (
+            [
+                replace(drive, truths=np.zeros_like(drive.truths))
+                for drive in (track(5, 20, True), track(5, 30, False))
+            ],
+            "in 2 drives of late, no violation happened where another of these drives passed a"
+            " ground-truth box",
+        ),
+    ],
+)
+def test_nothing_to_compare_is_said_in_words(tracks: list[RouteTrack], words: str) -> None:
+    """Of each odd campaign the sentence says what was missing, and of which drives."""
+    passed = build_risk_sets(tracks, {})
+    with pytest.raises(NoFitError) as refused:
+        build_matched_design(passed)
+    assert str(refused.value) == words
+    checks = build_risk_set_checks(passed, None).set_index("check")["result"]
+    assert checks["systems"] == ("late" if tracks else "none")
 
 
 @pytest.mark.thorough

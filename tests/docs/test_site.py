@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.analysis.tab import new_tab
+
 from .reference import ROOT, commands_page, pages, settings_page
 
 LOADED = re.compile(
@@ -25,6 +27,15 @@ RESTARTED = re.compile(r"</ol>\s*<div class=.?highlight\b(?:(?!</div>).)*</div>\
 LOST_ITEM = re.compile(r"\n\s*- <(?:strong|code)>")
 """An item of a list that became a part of the paragraph before it, for want of a blank line."""
 
+NUMBERED = re.compile(r"\s*(\d+)\. ")
+"""An item of a numbered list."""
+
+CUT_COLUMNS = (
+    "Math.max(0, ...[...document.querySelectorAll('.md-typeset__scrollwrap')]"
+    ".map(item => item.scrollWidth - item.clientWidth - 1))"
+)
+"""Pixels of the widest table that are behind the edge."""
+
 
 def build(site: Path, *, config: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
     """Build the site strictly, as `make docs` does."""
@@ -37,16 +48,34 @@ def build(site: Path, *, config: Path = ROOT / "mkdocs.yml") -> subprocess.Compl
     )
 
 
-@pytest.mark.thorough
-def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    built = build(tmp_path)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    built = build(folder)
     assert built.returncode == 0, built.stderr
-    notebook = (tmp_path / "tutorials" / "notebook.html").read_text(encoding="utf-8")
+    return folder
+
+
+@pytest.mark.thorough
+def test_tables_of_studies_fit_a_wide_window(site: Path) -> None:
+    """At 1400 pixels no column is behind the edge of the page."""
+    pages_of_studies = sorted((site / "study").glob("*.html"))
+    assert len(pages_of_studies) > 10
+    with new_tab() as tab:
+        for page in pages_of_studies:
+            tab.open(page, width=1400)
+            assert tab.value(CUT_COLUMNS) == 0, page.name
+
+
+@pytest.mark.thorough
+def test_the_site_is_built_strictly_and_loads_nothing_from_elsewhere(site: Path) -> None:
+    notebook = (site / "tutorials" / "notebook.html").read_text(encoding="utf-8")
     figures = re.findall(r"src=\"?(notebook-[\w.]+)", notebook)
     assert figures
     for figure in figures:
-        assert (tmp_path / "tutorials" / figure).stat().st_size > 1000
-    written = list(tmp_path.rglob("*.html"))
+        assert (site / "tutorials" / figure).stat().st_size > 1000
+    written = list(site.rglob("*.html"))
     assert len(written) > 30
     for page in written:
         html = page.read_text(encoding="utf-8")
@@ -98,3 +127,15 @@ def test_relative_links_of_pages_outside_the_site_lead_somewhere() -> None:
                 r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")
             ):
                 assert (ROOT / link).exists(), f"{page.name}: {link}"
+
+
+def test_no_line_begins_with_a_number_that_becomes_an_item_of_a_list() -> None:
+    """`35 of\\n70. So ...` is a new item, and all that follow have other numbers."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        last, is_code = 0, False
+        for line in page.read_text(encoding="utf-8").splitlines():
+            is_code ^= line.strip().startswith("```")
+            item = None if is_code else NUMBERED.match(line)
+            if item is not None:
+                assert int(item[1]) in {1, last + 1}, f"{page.name}: {line}"
+                last = int(item[1])
