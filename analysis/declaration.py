@@ -59,7 +59,8 @@ class FamilyDeclaration:
         if lost := int(((least < ALPHA) & (least * max(comparisons + terms, 1) >= ALPHA)).sum()):
             text += (
                 f" {numbered_of(lost, 'comparison')} could reach it alone, but hardly among so many"
-                " tests: on few routes, choose one comparison before looking, and use `compare`."
+                " tests: on few routes, choose one comparison before looking, and use"
+                " crucible compare."
             )
         return text
 

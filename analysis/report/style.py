@@ -130,6 +130,7 @@ table.cells{overflow-wrap:anywhere}
 .cells tbody th::before,.cells tbody td::before{content:attr(data-label);display:block;
  color:var(--quiet);font-size:11.5px;font-weight:400}
 """
+# Chromium repeats the head of a table on each page only if no button of it has a box of its own.
 PRINT = """
 body{font-size:10.5pt;background:#fff}
 nav,footer{display:none}
@@ -146,6 +147,9 @@ table.cells,.scroll table.cells{display:table;font-size:7.5pt}
 .scroll .cells td{white-space:normal}
 .scroll table.cells{font-size:6.5pt}
 .controls label,.controls button{display:none}
+.cells thead button{display:contents}
+.pair>div{grid-template-columns:repeat(2,1fr);gap:8px 14px}
+.pair svg{max-height:100mm}
 .cells small{white-space:normal}
 details:not([open]):not(.screen)::details-content{display:block;content-visibility:visible;
  height:auto}
@@ -168,5 +172,5 @@ def format_style_sheet() -> str:
         f"{format_colour_classes()}{LAYOUT.replace('FONT', FONT)}"
         f"@media screen and (min-width:1100px){{{ROOMY}}}"
         f"@media screen and (max-width:860px){{{CARDS}}}"
-        f"@media screen and (max-width:640px){{{PHONE}}}@media print{{{PRINT}}}"
+        f"@media screen and (max-width:640px){{{PHONE}}}@page{{margin:12mm}}@media print{{{PRINT}}}"
     )

@@ -84,7 +84,7 @@ def render_violations_section(report: ReportContents) -> Markup:
     )
     text = f"{count}; {len(with_strip)} of them shown, taken from all arms in turn. "
     views = (
-        "Bird's-eye views of one piece of road, 4, 2 and 0 s before the end; up is the ego's"
+        "Bird's-eye views of one piece of road, about 4, 2 and 0 s before the end; up is the ego's"
         " heading in the first. Small road users are enlarged. Errors that cooperation introduced"
         f" have a strong colour, the others a light one. {MOVING_UNIT}"
     )

@@ -117,6 +117,9 @@ def test_paper_has_the_tables_in_folds_and_not_the_listings(tab: Tab, out: Path)
     tab.call("Emulation.setEmulatedMedia", media="print")
     assert tab.value(SEEN.format("differences"))
     assert not tab.value(SEEN.format("attempts"))
+    # heads are repeated on each page only without boxes of buttons
+    heads = "[...document.querySelectorAll('thead button')].map(of => getComputedStyle(of).display)"
+    assert set(tab.value(heads)) == {"contents"}
     tab.call("Emulation.setEmulatedMedia", media="")
     assert not tab.value(SEEN.format("differences"))
     tab.value("dispatchEvent(new Event('beforeprint'))")
