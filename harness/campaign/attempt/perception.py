@@ -40,7 +40,6 @@ from harness.types.systems import (
     is_privileged,
 )
 from harness.types.vocabulary import (
-    Boxes,
     Control,
     EgoObservation,
     GroundTruth,
@@ -97,7 +96,7 @@ class PerceptionLoop:
         self.precision = PrecisionAccumulator()
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
-        self.security = AttemptSecurity(channel, defence, context.route, context.map)
+        self.security = AttemptSecurity(channel, defence, context, system)
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -236,24 +235,15 @@ class PerceptionLoop:
                 captured[sender] = replace(message, lidar_in_world=scan.lidar_in_world)
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
-        messages = self.security.judge_messages(
-            observation,
-            self._channel.deliver_messages(sensed.scan.time, present),
-            lambda: self._perceive_alone(observation, sensed.truth),
-        )
+        messages = self._channel.deliver_messages(sensed.scan.time, present)
+        with _SystemBlame():
+            messages = self.security.judge_messages(observation, messages, sensed.truth)
         return SharedStep(
             observation=observation,
             messages=messages,
             believed=believed,
             captured=tuple(captured[sender] for sender in sorted(captured)),
         )
-
-    def _perceive_alone(self, observation: EgoObservation, truth: GroundTruth) -> Boxes:
-        """Return what the ego perceives without messages, for defences that ask."""
-        if not is_perceiving_system(self._system):
-            raise TypeError(f"{type(self._system).__name__} has no perceive and drive")
-        with _SystemBlame():
-            return perceive_step(self._system, observation, (), truth).ego_alone
 
     def _decide(self, sensed: SensedStep, shared: SharedStep, first_frame: int) -> Step:
         """Return the system's answer, held back and with an intervention, if the arm has them."""
