@@ -176,7 +176,7 @@ def make_difference_rows(
             "drives": row["pairs"],
             "routes": row["routes"],
             "p": row["p"],
-            "verdict": "" if decided else f"undecided at {row['pairs']} pairs",
+            "verdict": "" if decided else f"undecided at n = {row['pairs']}",
         }
 
 

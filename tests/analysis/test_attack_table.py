@@ -117,7 +117,7 @@ def test_shares_and_paired_differences_are_right(tmp_path: Path, routes: int) ->
     by_defence = ("ghost", "free_space", "violations, points, by the defence")
     assert value(*by_attack) == 100
     assert value(*by_defence) == -100
-    verdict = "" if routes == 6 else "undecided at 2 pairs"
+    verdict = "" if routes == 6 else "undecided at n = 2"
     verdicts = [str(rows.loc[key, "verdict"]) for key in (by_attack, by_defence)]
     assert verdicts == [verdict, verdict]
     assert value("none", "none", "violations, %") == 0

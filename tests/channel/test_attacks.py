@@ -311,18 +311,15 @@ def test_shifted_boxes_are_at_another_place_and_others_are_untouched() -> None:
     driven.step(payload=cars_ahead)
     moved = 0
     for message in driven.given[-1]:
-        before = transform_boxes(cars_ahead(), message.lidar_in_world, WORLD).geometry
+        honest = transform_boxes(cars_ahead(), message.lidar_in_world, WORLD)
+        before = honest.geometry
         after = in_world(message).geometry
-        near = np.array(slow_targets(in_world_of(message), where("ego", 0), 60.0, 6.0))
+        near = np.array(slow_targets(honest, where("ego", 0), 60.0, 6.0))
         np.testing.assert_allclose(after[near, :2] - before[near, :2], [[-2.0, 3.0]] * near.sum())
         assert isinstance(message.payload, Boxes)
         np.testing.assert_array_equal(message.payload.geometry[~near], cars_ahead().geometry[~near])
         moved += int(near.sum())
     assert moved > 3
-
-
-def in_world_of(message: Message) -> Boxes:
-    return transform_boxes(cars_ahead(), message.lidar_in_world, WORLD)
 
 
 @pytest.mark.parametrize("payload", [some_boxes, some_points, some_features])

@@ -105,7 +105,7 @@ def slow_count(sweep: Singles, box: Floats, margin: float) -> tuple[int, int]:
     half = box[3:6] / 2
     smaller = np.maximum(half - margin, 0.05)
     for end in sweep[:, :3].astype(float):
-        if is_in(end, box, half + 0.3):
+        if is_in(end, box, half + 0.3) and end[2] >= box[2] - half[2] + 0.3:
             inside += 1
             continue
         ways = np.linspace(0.0, 1.0, 6000)[:, None] * end
@@ -152,6 +152,20 @@ def test_a_ghost_in_free_space_is_rejected_and_a_hidden_or_hit_box_is_not() -> N
         (judged,) = FreeSpace().judge_messages(scene(sweep), [message(boxes)])
         assert judged.kept.tolist() == [kept]
         assert not judged.whole
+
+
+def test_the_road_under_a_ghost_does_not_speak_for_it() -> None:
+    # 64 channels from 1.9 m above an empty plane
+    down, bearing = np.meshgrid(np.radians(np.linspace(1.6, 30.0, 48)), np.linspace(-0.2, 0.2, 120))
+    distance = (1.9 / np.tan(down)).ravel()
+    turn = bearing.ravel()
+    rows = [distance * np.cos(turn), distance * np.sin(turn), np.full(len(turn), -1.9), 0 * turn]
+    plane = np.column_stack(rows).astype(np.float32)
+    for away in (10.0, 20.0, 25.0, 35.0):
+        ghost = car(away, 0.0)
+        ghost.geometry[0, 2] = 0.8 - 1.9
+        (judged,) = FreeSpace().judge_messages(scene(plane), [message(ghost)])
+        assert not judged.kept[0], away
 
 
 def test_trials_are_those_of_the_paper() -> None:

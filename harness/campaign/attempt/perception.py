@@ -10,7 +10,7 @@ from typing import Any
 import carla
 import numpy as np
 
-from harness.campaign.attempt.asking import ask_for_ego_boxes, ask_for_payload
+from harness.campaign.attempt.asking import ask_for_payload
 from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
@@ -101,7 +101,7 @@ class PerceptionLoop:
         self.precision = PrecisionAccumulator(known=has_boxes(system))
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
-        self.security = AttemptSecurity(channel, defence, context.route, context.map)
+        self.security = AttemptSecurity(channel, defence, context, system)
         self.own_sensing = own_sensing  # of a system that brings its sensors
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
@@ -250,11 +250,9 @@ class PerceptionLoop:
                 captured[sender] = replace(message, lidar_in_world=scan.lidar_in_world)
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
-        messages = self.security.judge_messages(
-            observation,
-            self._channel.deliver_messages(sensed.scan.time, present),
-            lambda: ask_for_ego_boxes(self._system, observation, sensed.truth),
-        )
+        messages = self._channel.deliver_messages(sensed.scan.time, present)
+        with SystemBlame():
+            messages = self.security.judge_messages(observation, messages, sensed.truth)
         return SharedStep(
             observation=observation,
             messages=messages,

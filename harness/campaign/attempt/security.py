@@ -7,12 +7,13 @@ measured in the boxes that the system answers with.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import carla
 import numpy as np
 
+from harness.campaign.attempt.intervening import perceive_step
 from harness.campaign.attempt.planning_step import SensedStep
 from harness.channel.attacks.attack import (
     EGO_BODY,
@@ -33,16 +34,18 @@ from harness.channel.defences.defence import (
 from harness.channel.effects import Window
 from harness.records.schema import ATTACKS, DEFENCES
 from harness.types.geometry import transform_boxes
+from harness.types.systems import PrivilegedSystem, System, is_perceiving_system
 from harness.types.vocabulary import (
     Boxes,
     EgoObservation,
     Floats,
+    GroundTruth,
     Kind,
     Mask,
     Message,
     Pose,
-    Route,
 )
+from harness.world.attempt_context import AttemptContext
 
 OFF_LANE = 2.0
 """Metres from the edge of a lane at which a vehicle still counts as on the road."""
@@ -57,7 +60,11 @@ class AttemptSecurity:
     """The attack and the defence of an arm, and their tables as they grow."""
 
     def __init__(
-        self, channel: Channel, defence: Defence | None, route: Route, town: carla.Map
+        self,
+        channel: Channel,
+        defence: Defence | None,
+        context: AttemptContext,
+        system: System | PrivilegedSystem,
     ) -> None:
         self.attack: Attack | None = channel.attacks[0] if channel.attacks else None
         self.defence = defence
@@ -65,8 +72,9 @@ class AttemptSecurity:
         self.attacks: dict[str, list[Any]] = {name: [] for name in ATTACKS.names}
         self.defences: dict[str, list[Any]] = {name: [] for name in DEFENCES.names}
         self._channel = channel
-        self._corridor = RouteCorridor(route)
-        self._town = town
+        self._corridor = RouteCorridor(context.route)
+        self._town = context.map
+        self._system = system
         self._judgements: list[Judgement] = []
         self._arrived: tuple[Message, ...] = ()
 
@@ -100,14 +108,14 @@ class AttemptSecurity:
         self,
         observation: EgoObservation,
         messages: tuple[Message, ...],
-        perceive_alone: Callable[[], Boxes],
+        truth: GroundTruth,
     ) -> tuple[Message, ...]:
         """Return what the defence leaves of the messages that have arrived.
 
         Args:
             observation: of the ego.
             messages: those that have arrived.
-            perceive_alone: what the ego perceives without messages, in its LiDAR frame.
+            truth: for privileged systems, where a defence asks what the ego perceives alone.
         """
         self._arrived, self._judgements = messages, []
         if self.defence is None:
@@ -115,13 +123,20 @@ class AttemptSecurity:
         began = time.perf_counter()
         scene = DefenceScene(
             observation=observation,
-            ego_boxes=perceive_alone() if self.defence.needs_ego_boxes else None,
+            ego_boxes=self._perceive_alone(observation, truth),
             find_on_road=self.find_on_road,
         )
         self._judgements = self.defence.judge_messages(scene, messages)
         left = apply_judgements(messages, self._judgements)
         self.seconds += time.perf_counter() - began
         return left
+
+    def _perceive_alone(self, observation: EgoObservation, truth: GroundTruth) -> Boxes | None:
+        """Return what the ego perceives without messages, if the defence asks."""
+        if self.defence is None or not self.defence.needs_ego_boxes:
+            return None
+        assert is_perceiving_system(self._system)  # refused at planning
+        return perceive_step(self._system, observation, (), truth).ego_alone
 
     def find_on_road(self, points_in_world: Floats) -> Mask:
         """Return whether each of (N, 3) points is on a lane of the town, or close to one."""

@@ -27,7 +27,6 @@ from harness.campaign.planning.compatibility import (
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
-from harness.campaign.settings.attacks import find_unattackable_arms, with_attacks
 from harness.campaign.settings.brakes import with_brakes
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
@@ -36,7 +35,7 @@ from harness.campaign.settings.cooperation import (
     refuse_uncommon_truth,
 )
 from harness.campaign.settings.declared import CampaignSettings
-from harness.campaign.settings.defences import find_undefendable_arms, with_defences
+from harness.campaign.settings.defences import find_insecure_arms, with_attacks_and_defences
 from harness.campaign.settings.drivers import find_arms_without_driver, with_drivers
 from harness.campaign.settings.interventions import (
     find_arms_without_intervention,
@@ -223,15 +222,13 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
     ]
     refuse_uncommon_truth(settings, arms)
     arms = with_message_formats(settings, with_links(settings, arms))
-    arms = with_defences(settings, with_attacks(settings, arms))
-    arms = with_brakes(settings, arms)
+    arms = with_brakes(settings, with_attacks_and_defences(settings, arms))
     arms = with_interventions(settings, with_drivers(settings, arms))
     reasons = {
         **find_arms_without_intervention(settings, arms),
         **find_arms_without_driver(settings, arms),
         **find_unfit_arms(settings, arms),
-        **find_unattackable_arms(settings, arms),
-        **find_undefendable_arms(settings, arms),
+        **find_insecure_arms(settings, arms),
     }
     factors = list_varying_factors(arms)
     described = tuple(

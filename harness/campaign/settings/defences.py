@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harness.campaign.settings.attacks import SENT, find_payload_type
+from harness.campaign.settings.attacks import (
+    SENT,
+    find_payload_type,
+    find_unattackable_arms,
+    with_attacks,
+)
 from harness.campaign.settings.config import build_typed_part, find_class
 from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.defences.defence import Defence
@@ -52,6 +57,23 @@ def with_defences(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
         for name in ([NONE] if arm.cooperation == NONE else names)
     ]
     return list(dict.fromkeys(made))
+
+
+def with_attacks_and_defences(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
+    """Return the arms under each attack, with each defence."""
+    return with_defences(settings, with_attacks(settings, arms))
+
+
+def find_insecure_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm, str]:
+    """Return why some arms cannot be driven: their attack or their defence does not suit them.
+
+    Raises:
+        UserError: an attack or a defence suits no arm at all.
+    """
+    return {
+        **find_unattackable_arms(settings, arms),
+        **find_undefendable_arms(settings, arms),
+    }
 
 
 def find_undefendable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm, str]:

@@ -27,6 +27,8 @@ from harness.types.vocabulary import Boxes, Floats, Integers, Message, Singles
 
 AROUND = 0.3
 """Metres around a box in which a return counts for it."""
+ABOVE_GROUND = 0.3
+"""Metres above the bottom of a box from which a return counts for it: not of the road."""
 LEAST_SIZE = 0.1
 """Metres that a box has at least after the margin."""
 
@@ -80,7 +82,7 @@ def count_rays(sweep: Singles, boxes: Boxes, *, margin: float) -> tuple[Integers
 
     Returns:
         (M,) of rays that cross the smaller box and return from behind it, and (M,) of returns
-        inside the whole box and what is close to it.
+        inside the whole box and what is close to it, but for the road under it.
     """
     crossing, inside = np.zeros((2, len(boxes)), np.int64)
     points = sweep[:, :3].astype(np.float64)
@@ -109,7 +111,7 @@ def count_rays_of_box(ends: Floats, box: Floats, *, margin: float) -> tuple[int,
     turn = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     half = box[3:6] / 2
     origin, targets = -box[:3] @ turn, (ends - box[:3]) @ turn
-    inside = (np.abs(targets) <= half + AROUND).all(1)
+    inside = (np.abs(targets) <= half + AROUND).all(1) & (targets[:, 2] >= ABOVE_GROUND - half[2])
     smaller = np.maximum(half - margin, LEAST_SIZE / 2)
     # slabs: shares of the way at which a ray enters and leaves between two faces
     ways = targets - origin
