@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.campaign.folder.assignments import read_assignment
-from harness.campaign.planning.compatibility import find_unfit_arms
-from harness.campaign.planning.compatibility import is_without_messages
+from harness.campaign.planning.compatibility import find_unfit_arms, is_without_messages
 from harness.campaign.planning.plan import get_maps_folder
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.settings.declared import CampaignSettings

@@ -118,7 +118,7 @@ def is_without_messages(
     Args:
         settings: of the campaign.
         condition: its name.
-        sensor_bearing: for a system with its own sensors, whose positions are those that the ego believes.
+        sensor_bearing: for a system with its own sensors, which are where the ego believes to be.
     """
     parts = [part for _, part in build_condition_parts(settings, condition)]
     of_messages = [
