@@ -20,6 +20,7 @@ from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.findings import Finding
 from harness.common.options import OneLineParser, move_options_first
+from harness.types.agent_sensors import brings_sensors
 from harness.world.routes.checkout import CLONE
 
 COMMAND = CommandDeclaration(
@@ -65,6 +66,10 @@ SYSTEM_KIND = "a system under test"
 SAMPLER_KIND = "a sampler"
 SAMPLER_ATTRIBUTES = ("libraries", "ask", "report")
 SYSTEM_ATTRIBUTES = ("reads_points", "reads_messages", "reset", "share", "step")
+DRIVE_INSTEAD = (
+    "it was made; it brings its own sensors, which recorded steps do not have: drive it, as with"
+    " crucible run routes=short"
+)
 NAMES = "package.module:Class of a plug-in; study=NAME or DIR/study/NAME.yaml; or a shipped system"
 
 
@@ -196,7 +201,8 @@ def check_plugin(
     from agents.conformance.recording import load_or_make_recording  # noqa: PLC0415
 
     # a system: made once before the recording, which takes longer
-    make()
+    if brings_sensors(make()):
+        return SYSTEM_KIND, [Finding("sensors", "note", DRIVE_INSTEAD)]
     return SYSTEM_KIND, described + SystemExamination(
         make, load_or_make_recording(recording)
     ).list_findings()

@@ -24,6 +24,8 @@ DISTURBANCES = ROOT / "harness" / "channel" / "interference"
 STREAMS = [
     "*/routes",
     "*/spots/*",
+    "agent sensor/*",
+    "agent sensor/*/*",
     "analysis/bootstrap",
     "analysis/firth starts",
     "analysis/folds",

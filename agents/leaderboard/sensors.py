@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.common.errors import UserError
-from harness.types.own_sensors import SensorRequest
+from harness.types.agent_sensors import SensorRequest
 from harness.types.vocabulary import Pose
 
 LIDAR = {

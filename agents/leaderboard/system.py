@@ -15,7 +15,7 @@ from agents.leaderboard.agent_files import AgentFiles, find_agent_files, list_se
 from agents.leaderboard.route import list_road_options
 from agents.leaderboard.sensors import read_sensor_list
 from harness.common.errors import AttemptError, UserError
-from harness.types.own_sensors import SensorRequest, WorldPlace
+from harness.types.agent_sensors import SensorRequest, WorldPlace
 from harness.types.vocabulary import (
     Boxes,
     Control,
@@ -84,9 +84,9 @@ class LeaderboardAgent:
         **others: object,
     ) -> list[Path]:
         """Return the agent's file and its configuration; nothing of them is executed."""
-        found: AgentFiles = find_agent_files(root, agent, config, python)
-        list_search_paths(found.root, found.agent, paths)
-        return found.all_files()
+        there: AgentFiles = find_agent_files(root, agent, config, python)
+        list_search_paths(there.root, there.agent, paths)
+        return there.all_files()
 
     def open_attempt(self, place: WorldPlace, *, seed: int, route: Route) -> list[SensorRequest]:
         """Set the agent up with its route; return the sensors that it wants."""
@@ -111,7 +111,7 @@ class LeaderboardAgent:
             raise AttemptError("agent_setup", f"{self._where}: {problem}") from None
 
     def reset(self, seed: int, route: Route) -> None:
-        """Do nothing: `open_attempt` has begun the attempt."""
+        """Do nothing: `open_attempt` began the attempt."""
 
     def share(self, observation: Observation) -> Boxes:
         """Return nothing: it is alone."""

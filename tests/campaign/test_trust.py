@@ -138,6 +138,8 @@ SAFE = {
 }
 """Every class that a folder may have built unasked: a new one is to be looked at, and added."""
 NEEDS_TRUST = {
+    "agents.leaderboard.system.LeaderboardAgent",
+    "agents.leaderboard.system.PrivilegedLeaderboardAgent",
     "agents.opencood.system.OpenCood",
     "agents.v2xverse.system.V2Xverse",
     "harness.campaign.exports.mlflow.MLflow",

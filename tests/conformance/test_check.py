@@ -25,7 +25,7 @@ from tests.conformance.conftest import Checked
 Observed = TypeVar("Observed", bound=Observation)
 
 WITHOUT_WEIGHTS = {"ideal_single", "ideal_late", "oracle"}
-OF_OTHERS = {"opencood", "v2xverse"}
+OF_OTHERS = {"leaderboard_agent", "leaderboard_agent_privileged", "opencood", "v2xverse"}
 CAMERAS_ALONE = {
     path.stem for path in SHIPPED.glob("camera_*.yaml") if path.stem != "camera_single"
 }

@@ -105,14 +105,14 @@ def test_disturbances_reach_its_door_and_a_kill_changes_no_record(tmp_path: Path
     # it wants to go from the first tick on; with own latency the vehicle goes later
     for name, moves in (("none", 0), ("own_latency", 4)):
         (place,) = (
-            found for key, found in CampaignRecords(whole).find_attempts().items()
+            where for key, where in CampaignRecords(whole).find_attempts().items()
             if key.arm.condition == name
         )  # fmt: skip
         frames = read_stored_table(place / "frames.parquet", "frames")
         assert frames.loc[frames.throttle > 0, "frame"].iloc[0] >= moves
         assert frames[list(DETECTED)].isna().all(axis=None)
         result = json.loads((place / "result.json").read_text())["crucible"]
-        assert result["own_sensors"]["privileged"] is False
+        assert result["agent_sensors"]["privileged"] is False
         assert result["patterns"]["total"]["LCME"] is None
         assert result["completion"] == pytest.approx(1.0, abs=0.03)
     # killed and resumed: the same records

@@ -19,9 +19,9 @@ from agents.leaderboard.route import LANE_FOLLOW, RIGHT, STRAIGHT, list_road_opt
 from agents.leaderboard.sensors import read_sensor_list
 from agents.leaderboard.system import LeaderboardAgent, PrivilegedLeaderboardAgent
 from harness.common.errors import AttemptError, UserError
-from harness.types.own_sensors import WorldPlace, brings_sensors, has_boxes, make_system_note
+from harness.types.agent_sensors import WorldPlace, brings_sensors, has_boxes, make_system_note
 from harness.types.vocabulary import EgoObservation, Pose, Route, SensorReading
-from harness.world.own_sensors import GeoReference
+from harness.world.agent_sensors import GeoReference
 
 HERE = Path(__file__).parent
 OPENDRIVE = (
@@ -175,7 +175,7 @@ def test_sensors_that_cannot_be_mounted_are_refused(spec: dict[str, Any], said: 
         read_sensor_list([spec])
 
 
-def test_turns_in_junctions_are_told() -> None:
+def test_turns_in_junctions_are_named() -> None:
     straight = list_road_options(make_route(junction=slice(10, 20)))
     assert set(straight[10:20]) == {STRAIGHT}
     assert set(straight[:10]) | set(straight[20:]) == {LANE_FOLLOW}
@@ -312,11 +312,11 @@ def test_every_python_of_the_leaderboards_runs_the_child(tmp_path: Path, version
     if python is None:
         pytest.skip(f"there is no python{version}")
     subprocess.run([python, "-m", "venv", str(tmp_path / "env")], check=True)
-    own = str(tmp_path / "env" / "bin" / "python")
-    install = [own, "-m", "pip", "install", "-q", "--only-binary=:all:", "numpy"]
+    interpreter = str(tmp_path / "env" / "bin" / "python")
+    install = [interpreter, "-m", "pip", "install", "-q", "--only-binary=:all:", "numpy"]
     if subprocess.run(["timeout", "120", *install], check=False).returncode:
         pytest.skip(f"no numpy for python{version} within two minutes")
-    agent = make_agent(python=own)
+    agent = make_agent(python=interpreter)
     assert any(note.startswith("carla: ") for note in agent._child.notes)
     agent.open_attempt(PLACE, seed=3, route=make_route())
     assert agent.step(make_observation(0, sense()), ()).control.throttle == 0.5
@@ -329,5 +329,5 @@ def test_the_data_types_of_the_stand_in_compute_as_carlas() -> None:
         place: Any = kind.Location(x=3.0, y=4.0) + kind.Location(z=12.0)
         assert place.distance(kind.Location()) == pytest.approx(13.0)
         ahead = kind.Transform(place, kind.Rotation(yaw=90.0, pitch=30.0)).get_forward_vector()
-        found = (ahead.x, ahead.y, ahead.z)
-        assert found == pytest.approx((0.0, math.cos(math.pi / 6), 0.5), abs=1e-6)
+        parts = (ahead.x, ahead.y, ahead.z)
+        assert parts == pytest.approx((0.0, math.cos(math.pi / 6), 0.5), abs=1e-6)

@@ -75,7 +75,7 @@ class DrivenAgent:
         timestamp = words["time"] - self._first_time
         if self._world is not None:
             self._stand_ins.follow_world(self._world, self._server, words["frame"], WORLD_PATIENCE)
-        self._stand_ins.tell_time(frame, timestamp)
+        self._stand_ins.set_clock(frame, timestamp)
         # as its SensorInterface would give it
         data = {name: (frame, {"opendrive": self._map}) for name in self._maps}
         for name, kind in words["readings"]:

@@ -16,10 +16,10 @@ def read_reference(opendrive: str) -> tuple[float, float]:
     """Return the latitude and longitude, degrees, of a map's origin."""
     match = re.search(r"<geoReference>(.*?)</geoReference>", opendrive, re.DOTALL)
     text = match.group(1) if match else ""
-    found = [re.search(rf"\+{name}=([-+0-9.eE]+)", text) for name in ("lat_0", "lon_0")]
+    matches = [re.search(rf"\+{name}=([-+0-9.eE]+)", text) for name in ("lat_0", "lon_0")]
     numbers = [
         float(value.group(1)) if value else default
-        for value, default in zip(found, DEFAULT_REFERENCE)  # noqa: B905
+        for value, default in zip(matches, DEFAULT_REFERENCE)  # noqa: B905
     ]
     return numbers[0], numbers[1]
 

@@ -313,7 +313,7 @@ def follow_world(world: Any, server: dict[str, Any], frame: int, patience: float
     provider.on_carla_tick()
 
 
-def tell_time(frame: int, seconds: float) -> None:
+def set_clock(frame: int, seconds: float) -> None:
     """Set the clock that agents read."""
     clock: Any = sys.modules[TIMER].GameTime
     if clock is GameTime:

@@ -179,6 +179,10 @@ def build_drive_result(
         surrogates=recorder.surrogates,
         **({"metrics": metrics} if metrics else {}),
         **perception.make_intervention_record(),
-        **({"own_sensors": own.make_record()} if (own := perception.own_sensing) else {}),
+        **(
+            {"agent_sensors": carried.make_record()}
+            if (carried := perception.agent_sensing)
+            else {}
+        ),
     )
     return result

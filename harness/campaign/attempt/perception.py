@@ -10,6 +10,7 @@ from typing import Any
 import carla
 import numpy as np
 
+from harness.campaign.attempt.agent_sensing import AgentSensing, make_tick_observation
 from harness.campaign.attempt.asking import ask_for_payload
 from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
@@ -20,7 +21,6 @@ from harness.campaign.attempt.lidar_hits import (
 )
 from harness.campaign.attempt.live import LiveView, make_live_step
 from harness.campaign.attempt.metrics import AttemptMetrics, make_step_data
-from harness.campaign.attempt.own_sensing import OwnSensing, make_tick_observation
 from harness.campaign.attempt.planning_step import (
     EGO,
     DecidedStep,
@@ -36,7 +36,7 @@ from harness.channel.channel import Channel
 from harness.channel.defences.defence import Defence
 from harness.channel.links.sight import AirSurroundings
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
-from harness.types.own_sensors import has_boxes
+from harness.types.agent_sensors import has_boxes
 from harness.types.systems import (
     PrivilegedSystem,
     System,
@@ -93,7 +93,7 @@ class PerceptionLoop:
         view: LiveView,
         intervening: InterveningSystem | None = None,
         defence: Defence | None = None,
-        own_sensing: OwnSensing | None = None,
+        agent_sensing: AgentSensing | None = None,
     ) -> None:
         self.partners = partners
         self.view = view
@@ -102,7 +102,7 @@ class PerceptionLoop:
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
         self.security = AttemptSecurity(channel, defence, context, system)
-        self.own_sensing = own_sensing  # of a system that brings its sensors
+        self.agent_sensing = agent_sensing  # of a system that brings its sensors
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -130,8 +130,8 @@ class PerceptionLoop:
     def open_lidar(self) -> None:
         """Open the ego's LiDAR: from now on it sweeps once in a planning period."""
         self._post.start_scanning()
-        if self.own_sensing is not None:
-            self.own_sensing.sensors.start()
+        if self.agent_sensing is not None:
+            self.agent_sensing.sensors.start()
 
     def has_sweep(self, frame: int) -> bool:
         """Return whether the LiDARs sweep in this frame."""
@@ -262,12 +262,12 @@ class PerceptionLoop:
 
     def run_tick_between(self, state: EgoState, snapshot: carla.WorldSnapshot) -> Control | None:
         """Ask a system with its own sensors between planning steps; None for all others."""
-        if self.own_sensing is None:
+        if self.agent_sensing is None:
             return None
         clock = time.perf_counter()
         observation = make_tick_observation(state, self._mount.pose_in_carrier)
         with SystemBlame():
-            control = self.own_sensing.drive_tick(observation, snapshot).control
+            control = self.agent_sensing.drive_tick(observation, snapshot).control
         self._add_seconds("system", clock)
         return control
 
@@ -280,10 +280,10 @@ class PerceptionLoop:
     ) -> Step:
         """Return the system's answer, held back and with an intervention, if the arm has them."""
         with SystemBlame():
-            if self.own_sensing is not None:
+            if self.agent_sensing is not None:
                 believed, true = shared.observation.lidar_in_world, sensed.scan.lidar_in_world
-                self.own_sensing.note_belief(believed, true)
-                return self.own_sensing.drive_tick(shared.observation, snapshot)
+                self.agent_sensing.note_belief(believed, true)
+                return self.agent_sensing.drive_tick(shared.observation, snapshot)
             if self._intervening is not None or self._channel.of_answers:
                 return self._decide_in_two_parts(sensed, shared, first_frame)
             if is_privileged(self._system):

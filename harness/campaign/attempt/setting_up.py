@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 import carla
 
 from harness.campaign.attempt.actors import AttemptActors
+from harness.campaign.attempt.agent_sensing import AgentSensing
 from harness.campaign.attempt.intervening import InterveningSystem
 from harness.campaign.attempt.live import LiveView
 from harness.campaign.attempt.metrics import AttemptMetrics
-from harness.campaign.attempt.own_sensing import OwnSensing
 from harness.campaign.attempt.perception import PerceptionLoop
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.assignments import RouteAssignment
@@ -39,10 +39,11 @@ from harness.channel.messages.message_format import MessageFormat
 from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import derive_seed
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
+from harness.types.agent_sensors import WorldPlace, brings_sensors, has_boxes
 from harness.types.drivers import is_drivable_system
-from harness.types.own_sensors import WorldPlace, brings_sensors, has_boxes
 from harness.types.systems import PrivilegedSystem, System, has_image_reader
 from harness.types.vocabulary import Route
+from harness.world.agent_sensors import AgentSensors
 from harness.world.attempt_context import AttemptContext
 from harness.world.brakes import TyreGrip
 from harness.world.changes.applied import AppliedChanges
@@ -51,7 +52,6 @@ from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.hazard import Hazard, convert_hazard_errors
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lights import RouteLights, set_lights_green
-from harness.world.own_sensors import OwnSensors
 from harness.world.partners import Cooperation, PartnerFleet, spawn_partners
 from harness.world.rig import Rig
 from harness.world.session import open_session
@@ -375,7 +375,7 @@ def set_up_perception(
     """Return the senses of the ego and its partners; the stack removes them."""
     rig: Rig = build_part(settings["rig"], "rig")
     scans_points = has_point_reader(settings, system)
-    own_sensing = set_up_own_sensing(context, system, channel=channel, ego=ego, stack=stack)
+    agent_sensing = set_up_agent_sensing(context, system, channel=channel, ego=ego, stack=stack)
     perception = PerceptionLoop(
         context,
         system,
@@ -395,20 +395,20 @@ def set_up_perception(
         view=view,
         intervening=intervening,
         defence=defence,
-        own_sensing=own_sensing,
+        agent_sensing=agent_sensing,
     )
     stack.callback(perception.close_lidar)
     return perception
 
 
-def set_up_own_sensing(
+def set_up_agent_sensing(
     context: AttemptContext,
     system: System | PrivilegedSystem,
     *,
     channel: Channel,
     ego: EgoVehicle,
     stack: ExitStack,
-) -> OwnSensing | None:
+) -> AgentSensing | None:
     """Return the sensors that a system brings, on the ego; None if it brings none."""
     if not brings_sensors(system):
         return None
@@ -424,9 +424,9 @@ def set_up_own_sensing(
         place, seed=derive_seed(context.seed, "system"), route=context.route
     )
     stack.callback(system.close_attempt)
-    sensors = OwnSensors(context, ego.actor, requests)
+    sensors = AgentSensors(context, ego.actor, requests)
     stack.callback(sensors.destroy_sensors)
-    return OwnSensing(system, sensors, channel)
+    return AgentSensing(system, sensors, channel)
 
 
 def has_surface_reader(rig: Rig, channel: Channel) -> bool:

@@ -23,7 +23,7 @@ from harness.channel.disturbance import Disturbance
 from harness.channel.interference.pictures import Miscalibration
 from harness.common.errors import AttemptError, UserError
 from harness.records.arms import NONE, Arm
-from harness.types.own_sensors import brings_sensors, make_system_note
+from harness.types.agent_sensors import brings_sensors, make_system_note
 from harness.types.systems import has_image_reader, is_perceiving_system
 from harness.types.vocabulary import Boxes, Features, Kind, Message, Payload, Points, Pose
 from harness.world.partners import Cooperation
@@ -72,12 +72,12 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
         present = kinds[arm.cooperation]
         silent = is_blind_reader(settings, arm.system)
         named = find_class(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
-        own = brings_sensors(named)
-        sees = has_image_reader(named) or own  # pictures show weather
+        mounts = brings_sensors(named)
+        sees = has_image_reader(named) or mounts  # pictures show weather
         for change in build_condition_changes(settings, arm.condition):
             if change.partners is not None and not change.partners & present:
                 reasons[arm] = f"{change.name} has no partner to double in {arm.cooperation}"
-        in_one = not (is_perceiving_system(named) or own)  # own sensors: pedals are late
+        in_one = not (is_perceiving_system(named) or mounts)  # own sensors: pedals are late
         for disturbance in build_condition_disturbances(settings, arm.condition):
             if disturbance.of_answers and in_one:
                 reasons[arm] = (
@@ -85,7 +85,7 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
                     " both in one"
                 )
             refuse_absent(disturbance, all_kinds, arm.condition)
-            if own and (known := describe_untouched(disturbance)):
+            if mounts and (known := describe_untouched(disturbance)):
                 reasons[arm] = known
                 continue
             refuse_without_sensitivity(settings, disturbance, arm.condition)
@@ -110,17 +110,20 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
     return reasons
 
 
-def is_without_messages(settings: CampaignSettings, condition: str, *, own: bool = False) -> bool:
+def is_without_messages(
+    settings: CampaignSettings, condition: str, *, sensor_bearing: bool = False
+) -> bool:
     """Return whether a condition changes the scene, sweeps or answers, and no message.
 
     Args:
         settings: of the campaign.
         condition: its name.
-        own: for a system with its own sensors, whose positions are those that the ego believes.
+        sensor_bearing: for a system with its own sensors, which are where the ego believes to be.
     """
     parts = [part for _, part in build_condition_parts(settings, condition)]
     of_messages = [
-        part.of_messages and not (own and getattr(part, "displaces_ego", False)) for part in parts
+        part.of_messages and not (sensor_bearing and getattr(part, "displaces_ego", False))
+        for part in parts
     ]
     return bool(of_messages) and not any(of_messages)
 
@@ -143,8 +146,8 @@ def describe_untouched(disturbance: Disturbance) -> str | None:
         )
     if disturbance.sort == Miscalibration.name:
         return (
-            f"{disturbance.name} changes what an agent is told of its cameras, and a system that"
-            " brings its cameras is told nothing"
+            f"{disturbance.name} changes what an agent knows of its cameras, and a system that"
+            " brings its cameras is given nothing of that"
         )
     return None
 

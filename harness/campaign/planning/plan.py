@@ -56,7 +56,7 @@ from harness.records.keys import (
     AttemptKey,
 )
 from harness.records.reading import CampaignRecords
-from harness.types.own_sensors import brings_sensors
+from harness.types.agent_sensors import brings_sensors
 from harness.types.vocabulary import Route
 from harness.world.hazards.catalogue import KINDS, build_hazard
 from harness.world.hazards.spec import HazardSpec
@@ -287,8 +287,12 @@ def list_system_conditions(
         )
     conditions = select_driven_conditions(settings).names
     if not reads_messages:
-        own = brings_sensors(kind)
-        of_sweeps = [name for name in conditions if is_without_messages(settings, name, own=own)]
+        brings = brings_sensors(kind)
+        of_sweeps = [
+            name
+            for name in conditions
+            if is_without_messages(settings, name, sensor_bearing=brings)
+        ]
         return [(NONE, condition) for condition in dict.fromkeys((NONE, *of_sweeps))]
     return [(cooperation, condition) for cooperation in cooperations for condition in conditions]
 

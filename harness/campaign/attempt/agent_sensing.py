@@ -13,8 +13,8 @@ import numpy as np
 from harness.campaign.attempt.planning_step import EGO
 from harness.channel.channel import Channel
 from harness.channel.effects import NO_SHIFT, Shift, compute_shift
+from harness.types.agent_sensors import SensorBearingSystem, SensorRequest, has_boxes, opens_world
 from harness.types.geometry import compose_poses
-from harness.types.own_sensors import OwnSensorSystem, SensorRequest, has_boxes, opens_world
 from harness.types.vocabulary import (
     CameraImage,
     EgoObservation,
@@ -24,13 +24,13 @@ from harness.types.vocabulary import (
     SensorReading,
     Step,
 )
+from harness.world.agent_sensors import GNSS, IMU, LIDAR, AgentSensors, shift_compass
 from harness.world.attempt_context import EgoState
-from harness.world.own_sensors import GNSS, IMU, LIDAR, OwnSensors, shift_compass
 
 RGB = "sensor.camera.rgb"
 
 
-class OwnSensing:
+class AgentSensing:
     """Reads the sensors of a system, disturbs what they say, and asks the system.
 
     Args:
@@ -39,7 +39,9 @@ class OwnSensing:
         channel: of the attempt.
     """
 
-    def __init__(self, system: OwnSensorSystem, sensors: OwnSensors, channel: Channel) -> None:
+    def __init__(
+        self, system: SensorBearingSystem, sensors: AgentSensors, channel: Channel
+    ) -> None:
         self.sensors = sensors
         self._system = system
         self._channel = channel

@@ -52,7 +52,7 @@ class WorldPlace:
     opendrive: str
 
 
-class OwnSensorSystem(System, Protocol):
+class SensorBearingSystem(System, Protocol):
     """A system with its own sensors; `step` is called at every tick, not at planning steps only.
 
     `observation.readings` has what its sensors gave in the tick. A class that returns boxes says
@@ -74,13 +74,13 @@ class OwnSensorSystem(System, Protocol):
         """End an attempt that was opened."""
 
 
-def brings_sensors(system: object) -> TypeIs[OwnSensorSystem]:
+def brings_sensors(system: object) -> TypeIs[SensorBearingSystem]:
     """Return whether a system, or a class of systems, brings its own sensors."""
     return bool(getattr(system, "brings_sensors", False))
 
 
 def opens_world(system: object) -> bool:
-    """Return whether a system is told where the server is, and so may know all that is true."""
+    """Return whether a system knows where the server is, and so may know all that is true."""
     return bool(getattr(system, "opens_world", False))
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.common.errors import AttemptError
+from harness.types.agent_sensors import SensorRequest
 from harness.types.geometry import compose_poses
-from harness.types.own_sensors import SensorRequest
 from harness.types.vocabulary import Pose, SensorReading
 from harness.world.attempt_context import AttemptContext
 from harness.world.poses import to_carla_transform, to_pose
@@ -42,10 +42,10 @@ class GeoReference:
     def __init__(self, opendrive: str) -> None:
         match = re.search(r"<geoReference>(.*?)</geoReference>", opendrive, re.DOTALL)
         text = match.group(1) if match else ""
-        found = [re.search(rf"\+{name}=([-+0-9.eE]+)", text) for name in ("lat_0", "lon_0")]
+        matches = [re.search(rf"\+{name}=([-+0-9.eE]+)", text) for name in ("lat_0", "lon_0")]
         self.latitude, self.longitude = (
             float(value.group(1)) if value else default
-            for value, default in zip(found, DEFAULT_REFERENCE, strict=True)
+            for value, default in zip(matches, DEFAULT_REFERENCE, strict=True)
         )
 
     def to_degrees(self, x: float, y: float) -> tuple[float, float]:
@@ -59,7 +59,7 @@ class GeoReference:
         return latitude, longitude
 
 
-class OwnSensors:
+class AgentSensors:
     """The sensors of a system on the ego, as long as an attempt lasts.
 
     Args:
@@ -90,7 +90,7 @@ class OwnSensors:
                 "agent_setup", f"sensor {request.name!r}: the simulator has no {request.kind}"
             )
         blueprint = library.find(request.kind)
-        seed = self._context.compute_noise_seed("own sensor", request.name)
+        seed = self._context.compute_noise_seed("agent sensor", request.name)
         numbers = {"noise_seed": str(seed % 2**31), **request.attributes}
         for name, value in numbers.items():
             if blueprint.has_attribute(name):
@@ -139,7 +139,7 @@ class OwnSensors:
             for axis in ("lat", "lon", "alt")
         ]
         tick = frame - (self._first_frame or frame)
-        random = self._context.random("own sensor", request.name, str(tick))
+        random = self._context.random("agent sensor", request.name, str(tick))
         return np.asarray(true + np.array(deviation) * random.standard_normal(3))
 
     def shift_position(self, values: NDArray[Any], x: float, y: float, z: float) -> NDArray[Any]:
