@@ -23,6 +23,6 @@ PAGES = (
 def test_a_page_names_routes_of_the_demo(page: str) -> None:
     routes = set(yaml.safe_load(DEMO.read_text())["only"])
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    named = {next(filter(None, found)) for found in NAMED.findall(text)}
+    named = {next(filter(None, groups)) for groups in NAMED.findall(text)}
     assert named
     assert named <= routes
