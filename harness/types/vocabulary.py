@@ -7,7 +7,7 @@ looks: however the sensor was mounted has been undone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -286,8 +286,8 @@ class Control:
     throttle: float = 0.0  # 0 to 1
     steer: float = 0.0  # -1 (left) to 1
     brake: float = 0.0  # 0 to 1
-    reverse: bool = False  # the gear; no driver of ours uses it
-    hand_brake: bool = False
+    reverse: bool = field(default=False, kw_only=True)  # the gear; no driver of ours uses it
+    hand_brake: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
