@@ -48,13 +48,7 @@ from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.protocols import refuse_unannounced
 from harness.records.arms import NONE, Arm, format_arm_label, list_varying_factors
-from harness.records.keys import (
-    MOST_ARMS,
-    MOST_ATTEMPTS,
-    MOST_ROUTES,
-    MOST_SEEDS,
-    AttemptKey,
-)
+from harness.records.keys import MOST_ARMS, MOST_ATTEMPTS, MOST_ROUTES, MOST_SEEDS, AttemptKey
 from harness.records.reading import CampaignRecords
 from harness.types.agent_sensors import brings_sensors
 from harness.types.vocabulary import Route

@@ -40,8 +40,8 @@ class Consensus(Defence):
         self,
         *,
         attackers: int = 1,  # among the partners, as assumed
-        threshold: float = 0.3,  # Jaccard index of joined boxes and the ego's own, at least
-        probability: float = 0.99,  # that a group without attackers is among the trials
+        threshold: float = 0.3,  # 0 to 1, least Jaccard index of joined boxes and the ego's
+        probability: float = 0.99,  # probability that a group without attackers is among the trials
         trials: int = 10,  # at a planning step, at most
         reach: float = 30.0,  # m from the ego within which boxes are compared
     ) -> None:

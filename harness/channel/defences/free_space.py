@@ -44,7 +44,7 @@ class FreeSpace(Defence):
         self,
         *,
         rays: int = 8,  # that cross a box and return from behind it, at least
-        inside_share: float = 0.2,  # returns inside, as a share of crossing rays, at most
+        inside_share: float = 0.2,  # share of crossing rays that return inside, at most
         margin: float = 0.4,  # m by which a box is made smaller on each side
         reach: float = 50.0,  # m from the ego within which boxes are judged
     ) -> None:

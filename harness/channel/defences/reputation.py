@@ -31,7 +31,7 @@ class Reputation(Defence):
         witness: Defence,  # the check whose verdicts are the evidence
         *,
         threshold: float = 0.4,  # of trust, 0 to 1; below it, a sender's messages are rejected
-        forgetting: float = 0.95,  # by which earlier evidence counts less with each message
+        forgetting: float = 0.95,  # factor, by which earlier evidence counts less with each message
     ) -> None:
         if not isinstance(witness, Defence):
             raise UserError(f"{self.name}.witness needs the _target_ of a defence")
