@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
@@ -224,8 +225,27 @@ def make_attempt_row(name: str, campaign: CampaignRecords, key: AttemptKey, plac
         "try": int(place.name.removeprefix("try")),
         "wall_seconds": seconds,
         "timing": timing,
-        **{column: steps[column].to_numpy() for column in STEPS},
+        **{column: get_packed_values(steps, column, place) for column in STEPS},
     }
+
+
+def get_packed_values(steps: pa.Table, name: str, place: Path) -> np.ndarray | list[None]:
+    """Return a column of planning steps; nulls where the system does not say what it detects.
+
+    Args:
+        steps: the table of an attempt.
+        name: of the column.
+        place: folder of the attempt, for messages.
+
+    Raises:
+        UserError: it is null at some planning steps only.
+    """
+    column = steps[name]
+    if not column.null_count:
+        return column.to_numpy()
+    if column.null_count < len(column):
+        raise UserError(f"{place / 'frames.parquet'}: {name} is null at some planning steps only")
+    return [None] * len(column)
 
 
 def read_packed_timing(

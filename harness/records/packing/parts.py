@@ -45,7 +45,7 @@ from harness.records.packing.layout import (
     TRIES,
 )
 from harness.records.reading import BROKEN, make_unreadable_error
-from harness.records.schema import VERSION
+from harness.records.schema import DETECTED, VERSION
 from harness.records.twins import TWINS
 
 LIMITS = TableLimits(unpacked=256 * MEGABYTE, rows=MOST_ROWS, kind=PACKED_STUDY)
@@ -96,9 +96,10 @@ class PackedAttempt:
         return name if isinstance(name, str) else None
 
     def get_step_column(self, name: str) -> pa.Array:
-        """Return a column of its planning steps."""
+        """Return a column of its planning steps; null in all of them if nothing is known of it."""
         values = self.part.steps[name].chunk(0)[self.row].values
-        if values is None or values.null_count:
+        unknown = name in DETECTED and values is not None and values.null_count == len(values)
+        if values is None or (values.null_count and not unknown):
             raise UserError(f"{self.part.file}: {self.key}: {name} is null")
         return values
 

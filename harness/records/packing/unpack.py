@@ -106,4 +106,8 @@ def build_unpacked_frames(attempt: PackedAttempt) -> pa.Table:
             )
     unknown = pa.array(np.full(len(packed[STEPS[0]]), np.nan))
     arrays = [packed.get(field.name, unknown) for field in FRAMES]
-    return pa.Table.from_arrays(arrays, schema=FRAMES)
+    fields = [
+        field.with_nullable(field.nullable or bool(values.null_count))
+        for field, values in zip(FRAMES, arrays, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=FRAMES.metadata))
