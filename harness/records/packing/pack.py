@@ -242,7 +242,7 @@ def get_packed_values(steps: pa.Table, name: str, place: Path) -> np.ndarray | l
     """
     column = steps[name]
     if not column.null_count:
-        return column.to_numpy()
+        return np.asarray(column.to_numpy())
     if column.null_count < len(column):
         raise UserError(f"{place / 'frames.parquet'}: {name} is null at some planning steps only")
     return [None] * len(column)
