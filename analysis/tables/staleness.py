@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from analysis.attempt import read_checked_columns, read_checked_table
 from analysis.collection import CampaignCollection
@@ -20,7 +21,7 @@ from harness.types.vocabulary import Floats, Pose
 AGE = "age, s"
 EGO_SPEED, EGO_MOVED = "ego, m/s", "ego moved, m"
 VEHICLE_SPEED, VEHICLES_MOVED = "vehicles, m/s", "vehicles moved, m"
-BOX_COLUMNS = ["frame", "source", "class", "counted", "actor_id", "x", "y", "z"]
+BOX_COLUMNS = ["frame", "actor_id", "x", "y", "z"]
 POSE_PARTS = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
@@ -29,10 +30,11 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
     sums = [
         {
             "row": row,
-            **sum_ego_motion(read_checked_table(campaign, "frames", key)),
-            **sum_vehicle_motion(campaign, key),
+            **sum_ego_motion(frames),
+            **sum_vehicle_motion(campaign, key, frames),
         }
         for row, campaign, key in collection.iterate_attempts()
+        for frames in [read_checked_table(campaign, "frames", key)]
     ]
     arm = collection.factors
     attempts = collection.attempts.reset_index(drop=True)[[*arm, "cluster"]]
@@ -67,21 +69,25 @@ def sum_ego_motion(frames: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def sum_vehicle_motion(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]:
+def sum_vehicle_motion(
+    campaign: CampaignRecords, key: AttemptKey, frames: pd.DataFrame
+) -> dict[str, float]:
     """Return an attempt's sums over vehicles at planning steps: speeds, and speeds times ages.
 
     Vehicles are those of the ground truth that counts; parked cars do not.
+
+    Args:
+        campaign: its records.
+        key: of the attempt.
+        frames: its planning steps.
     """
-    frames = read_checked_table(campaign, "frames", key)
-    poses = read_checked_table(campaign, "poses", key)
-    boxes = convert_to_dataframe(
-        read_checked_columns(campaign, "boxes", key).select(list(BOX_COLUMNS))
-    )
-    vehicles = boxes[
-        (boxes["source"].astype(str) == "truth")
-        & (boxes["class"].astype(str) == "vehicle")
-        & boxes["counted"]
-    ]
+    # rows are selected before they become a DataFrame: most boxes are detections
+    stored = read_checked_columns(campaign, "boxes", key)
+    counted = pc.and_(pc.equal(stored["source"], "truth"), stored["counted"])
+    chosen = pc.and_(counted, pc.equal(stored["class"], "vehicle"))
+    vehicles = convert_to_dataframe(stored.filter(chosen).select(BOX_COLUMNS))
+    places = read_checked_columns(campaign, "poses", key)
+    poses = convert_to_dataframe(places.filter(pc.equal(places["sender"], "ego")))
     speeds = compute_vehicle_speeds(vehicles, frames, poses)
     ages = frames.set_index("frame")["oldest_age"]
     # (vehicles at steps,) seconds; NaN at steps without a message
@@ -104,7 +110,7 @@ def compute_vehicle_speeds(
     Args:
         vehicles: ground-truth boxes in the ego's LiDAR frame: frame, actor_id, x, y, z in metres.
         frames: planning steps, with frame and time in seconds.
-        poses: true poses of LiDARs in the world, the ego's among them.
+        poses: true poses of the ego's LiDAR in the world.
 
     Returns:
         Columns frame and speed, m/s.
@@ -134,18 +140,15 @@ def place_in_world(boxes: pd.DataFrame, poses: pd.DataFrame) -> Floats:
 
     Args:
         boxes: frame, x, y, z in the ego's LiDAR frame.
-        poses: with the ego's LiDAR at each of these frames.
+        poses: of the ego's LiDAR at each of these frames.
     """
-    ego = poses[poses["sender"].astype(str) == "ego"].set_index("frame")
     columns = [f"true_{part}" for part in POSE_PARTS]
-    # (4, 4) of each frame, from the LiDAR to the world
-    matrices = {
-        frame: build_pose_matrix(Pose(*values))
-        for frame, *values in ego[columns].itertuples(name=None)
-    }
+    # (frames, 4, 4), from the LiDAR to the world; then (N, 4, 4), that of each box's frame
+    matrices = np.array([build_pose_matrix(Pose(*values)) for values in poses[columns].to_numpy()])
     if not len(boxes):
         return np.zeros((0, 3))
-    to_world = np.stack([matrices[frame] for frame in boxes["frame"]])
+    rows = {frame: row for row, frame in enumerate(poses["frame"])}
+    to_world = matrices[boxes["frame"].map(rows).to_numpy(np.int64)]
     centres = boxes[["x", "y", "z"]].to_numpy(np.float64)
     placed = np.einsum("nij,nj->ni", to_world[:, :3, :3], centres) + to_world[:, :3, 3]
     return np.asarray(placed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from analysis.tables.staleness import (
     compute_vehicle_speeds,
 )
 from harness.types.geometry import build_pose_matrix
-from harness.types.vocabulary import Pose
+from harness.types.vocabulary import Floats, Pose
 from tests.analysis import again
 
 STEP = 0.2
@@ -86,21 +87,25 @@ def slow_measures(attempts: list[again.Attempt]) -> dict[str, float]:
     speeds, ages, moved, vehicles, vehicles_moved = [], [], [], [], []
     for attempt in attempts:
         frames = attempt.table("frames").to_dict("records")
-        boxes = attempt.table("boxes")
-        poses = attempt.table("poses")
-        before: dict[int, np.ndarray] = {}
+        boxes: dict[int, list[dict[Any, Any]]] = {}
+        for box in attempt.table("boxes").to_dict("records"):
+            boxes.setdefault(box["frame"], []).append(box)
+        places = {
+            row["frame"]: row
+            for row in attempt.table("poses").to_dict("records")
+            if row["sender"] == "ego"
+        }
+        before: dict[int, Floats] = {}
         for number, frame in enumerate(frames):
             speeds.append(frame["speed"])
             heard = math.isfinite(frame["oldest_age"])
             if heard:
                 ages.append(frame["oldest_age"])
                 moved.append(frame["oldest_age"] * frame["speed"])
-            (row,) = poses[(poses["frame"] == frame["frame"]) & (poses["sender"] == "ego")].to_dict(
-                "records"
-            )
+            row = places[frame["frame"]]
             matrix = build_pose_matrix(Pose(*(row[f"true_{part}"] for part in POSE_PARTS)))
             now = {}
-            for box in boxes[boxes["frame"] == frame["frame"]].to_dict("records"):
+            for box in boxes.get(frame["frame"], []):
                 if (box["source"], box["class"], box["counted"]) == ("truth", "vehicle", True):
                     now[box["actor_id"]] = (matrix @ [box["x"], box["y"], box["z"], 1.0])[:3]
             for actor in set(now) & set(before):
