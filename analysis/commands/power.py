@@ -136,9 +136,10 @@ def run_power_command(options: argparse.Namespace) -> int:
             f"Power: share of campaigns with p < 0.05, {seed_count} seed{'s' * (seed_count > 1)}"
         )
         head = ["routes", "attempts"]
-        base = 100 * options.base_rate
         head += [
-            f"{base:.0f} % against {base + 100 * difference:.0f} %" for difference in differences
+            f"{100 * low:.0f} % against {100 * (low + difference):.0f} %"
+            for low in [options.base_rate]
+            for difference in differences
         ]
         show_grid(title, head, rows)
     print_escaped_line("sign-flip test over routes; both arms have the same routes and seeds")

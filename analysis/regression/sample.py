@@ -84,7 +84,8 @@ class RegressionSample:
     def describe_nothing(self) -> str:
         """Return why no row is left."""
         dropped = [f"{count} dropped, {reason}" for reason, count in self.dropped.items()]
-        return "; ".join(["no row of a system that messages can affect", *dropped])
+        why = "no row is left" if dropped else "no row of a system that messages can affect"
+        return "; ".join([why, *dropped])
 
 
 def format_noun_count(count: int, noun: str) -> str:

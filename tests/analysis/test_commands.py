@@ -85,11 +85,14 @@ def test_campaigns_of_short_clean_or_bad_drives_state_what_cannot_be_estimated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = {
-        "short": (Drive(6, "off_road"), "not fitted: no attempt"),
-        "clean": (Drive(14), "not fitted: none of 8 rows of late end in violation"),
+        "short": (
+            Drive(6, "off_road"),
+            "not fitted: no row is left; 8 dropped, drive shorter than 10 s",
+        ),
+        "clean": (Drive(14), "not fitted: 0 of 8 rows of late with violation"),
         "bad": (
             Drive(14, "blocked"),
-            "not fitted: all of 8 rows of late end in violation",
+            "not fitted: 8 of 8 rows of late with violation",
         ),
     }
     for name, (drive, item) in words.items():
