@@ -24,6 +24,7 @@ from harness.world.rig import RIGS, read_rig
 from tests.campaign.tiny import command, composed, environment, files, run, write_route
 from tests.conftest import ROOT
 from tests.once import once
+from tests.profiles import ONLY_WITH_ALL
 
 PATIENCE = 300.0
 SYSTEM = "+system.mine._target_=tests.campaign.picture_reader.PictureReader"
@@ -180,6 +181,7 @@ def read_brightness(out: Path, condition: str, seed: int) -> list[float]:
     return of_pictures.length.tolist()
 
 
+@ONLY_WITH_ALL
 @pytest.mark.thorough
 def test_fog_of_sweeps_is_in_pictures_and_gone_afterwards(tmp_path: Path) -> None:
     routes = write_route(tmp_path, "step")

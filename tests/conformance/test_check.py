@@ -21,6 +21,7 @@ from harness.common.findings import Finding
 from harness.types.vocabulary import Observation
 from tests.conformance.broken import BROKEN
 from tests.conformance.conftest import Checked
+from tests.profiles import ONLY_WITH_ALL
 
 Observed = TypeVar("Observed", bound=Observation)
 
@@ -31,8 +32,20 @@ CAMERAS_ALONE = {
 }
 ALWAYS = {"ideal_late", "late", "fcooper"}
 """One of each kind, checked by `make test`; the others of their kind take as long again."""
+CAMERAS_CHECKED = {"camera_single", "camera_late", "mixed_late", "mixed_fcooper", "both_single"}
+"""Every stage and every way to perceive; the others differ in the module of fusion."""
+
+
+def mark_system(name: str) -> list[pytest.MarkDecorator]:
+    """Return the marks of a shipped system: how often it is checked."""
+    seeing = name.startswith(("camera_", "mixed_", "both_"))
+    if seeing and name not in CAMERAS_CHECKED:
+        return [pytest.mark.thorough, ONLY_WITH_ALL]
+    return [] if name in ALWAYS else [pytest.mark.thorough]
+
+
 SYSTEMS = [
-    pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.thorough)
+    pytest.param(name, marks=mark_system(name))
     for name in sorted({path.stem for path in SHIPPED.glob("*.yaml")} - OF_OTHERS)
 ]
 QUICKLY_BROKEN, OTHERS_BROKEN = list(BROKEN)[:4], list(BROKEN)[4:]

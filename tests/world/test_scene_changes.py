@@ -37,6 +37,7 @@ from harness.world.scene import read_actor_shape
 from harness.world.session import open_session
 from harness.world.simulators import CarliteSimulator, SimulatorServer
 from harness.world.traffic import Traffic
+from tests.profiles import ONLY_WITH_ALL
 from tests.world.alone import alone
 from tests.world.test_traffic import TOWN, context_in
 
@@ -187,6 +188,7 @@ def test_who_is_left_out_keeps_its_place_in_the_fleet(worlds: dict[str, Any]) ->
     assert [*after[:row], before[row], *after[row + 1 :]] == before
 
 
+@ONLY_WITH_ALL
 @pytest.mark.thorough
 def test_one_at_random_is_another_in_another_sample(server: SimulatorServer) -> None:
     twin = {"_target_": f"{AT}.twin_of.TwinOf", "of": ANY}

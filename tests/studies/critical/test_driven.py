@@ -31,6 +31,7 @@ from tests.campaign.tiny import composed, environment, write_route
 from tests.conftest import ROOT
 from tests.keys import key_of
 from tests.once import once
+from tests.profiles import ONLY_WITH_ALL
 
 AGES = {
     "steady": "FailsAt, bands: [[0.7, 9]]",  # 0.8 s is the first age above 0.7 s
@@ -207,6 +208,7 @@ def test_packed_twins_are_driven_again_with_the_same_bytes(
     assert CampaignRecords(tmp_path / twins.name).read_result(of)["crucible"]["violation"]
 
 
+@ONLY_WITH_ALL
 @pytest.mark.thorough
 def test_the_known_displacement_and_loss_are_between_two_sizes(
     tmp_path: Path, packages: None
