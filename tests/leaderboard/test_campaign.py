@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import DETECTED
 from tests.campaign.tiny import command, environment, files, ledger, write_route
 from tests.conftest import ROOT
+from tests.killing import kill_after_first_attempt
 
 pytestmark = pytest.mark.thorough
 PATIENCE = 600.0
@@ -48,29 +45,6 @@ def drive(routes: Path, out: Path, conditions: str, **variables: str) -> Any:
         text=True,
         timeout=PATIENCE,
     )
-
-
-def kill_in_second_attempt(routes: Path, out: Path, conditions: str) -> None:
-    """Begin a campaign; kill it once its first attempt is in the ledger."""
-    runner = subprocess.Popen(
-        command(routes, *list_settings(out, conditions)),
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until = time.monotonic() + PATIENCE
-        while not (out / "ledger.jsonl").exists() or not ledger(out):
-            assert runner.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.1)
-        children = psutil.Process(runner.pid).children(recursive=True)
-    finally:
-        os.kill(runner.pid, signal.SIGKILL)
-        runner.wait()
-    _, alive = psutil.wait_procs(children, PATIENCE)
-    assert alive == []
 
 
 def read_drives(journal: Path) -> list[list[dict[str, Any]]]:
@@ -116,7 +90,8 @@ def test_disturbances_reach_its_door_and_a_kill_changes_no_record(tmp_path: Path
         assert result["patterns"]["total"]["LCME"] is None
         assert result["completion"] == pytest.approx(1.0, abs=0.03)
     # killed and resumed: the same records
-    kill_in_second_attempt(routes, killed, "none,gnss")
+    line = command(routes, *list_settings(killed, "none,gnss"))
+    kill_after_first_attempt(line, killed, patience=PATIENCE)
     assert len(ledger(killed)) == 1
     assert drive(routes, killed, "none,gnss").returncode == 0
     both = [path for path in files(killed) if path.name != "timing.json"]

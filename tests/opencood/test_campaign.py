@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from harness.records.reading import CampaignRecords, read_stored_table
-from tests.campaign.tiny import command, environment, files, ledger, run, write_route
-from tests.conftest import ROOT
+from tests.campaign.tiny import command, files, ledger, run, write_route
+from tests.killing import kill_after_first_attempt
 from tests.opencood.tiny_checkout import write_checkout, write_checkpoint
 
 pytestmark = pytest.mark.thorough
@@ -44,26 +40,7 @@ def list_settings(folder: Path) -> list[str]:
 def test_killed_and_resumed_every_attempt_is_there(tmp_path: Path) -> None:
     routes = write_route(tmp_path, "step", "hop")
     settings, out = [*list_settings(tmp_path), f"out={tmp_path / 'out'}"], tmp_path / "out"
-    runner = subprocess.Popen(
-        command(routes, *settings),
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    # killed once the first attempt is in the ledger
-    try:
-        until = time.monotonic() + PATIENCE
-        while not (out / "ledger.jsonl").exists() or not ledger(out):
-            assert runner.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.1)
-        children = psutil.Process(runner.pid).children(recursive=True)
-    finally:
-        os.kill(runner.pid, signal.SIGKILL)
-        runner.wait()
-    _, alive = psutil.wait_procs(children, PATIENCE)
-    assert alive == []
+    kill_after_first_attempt(command(routes, *settings), out, patience=PATIENCE)
     before = len(ledger(out))
     # the same command drives what is left
     done = run(routes, *settings)

@@ -252,19 +252,19 @@ def put_back_dao() -> None:
         put_module(DAO, GlobalRoutePlannerDAO=GlobalRoutePlannerDAO)
     newer = planner.GlobalRoutePlanner
 
-    class Planner(newer):  # type: ignore[misc,valid-type]
-        """Takes a map and a distance, or the two in one as it did before."""
+    def take_map_or_dao(self: Any, wmap: Any, sampling_resolution: Any = None) -> None:
+        """Take a map and a distance, or the two in one as it did before."""
+        if isinstance(wmap, GlobalRoutePlannerDAO):
+            sampling_resolution = wmap.get_resolution()
+            wmap = wmap._wmap
+        newer.__init__(self, wmap, 1.0 if sampling_resolution is None else sampling_resolution)
 
-        def __init__(self, wmap: Any, sampling_resolution: Any = None) -> None:
-            if isinstance(wmap, GlobalRoutePlannerDAO):
-                sampling_resolution = wmap.get_resolution()
-                wmap = wmap._wmap
-            super().__init__(wmap, 1.0 if sampling_resolution is None else sampling_resolution)
+    def set_up_already(self: Any) -> None:
+        """Do nothing: the constructor has done it."""
 
-        def setup(self) -> None:
-            """Do nothing: the constructor has done it."""
-
-    planner.GlobalRoutePlanner = Planner
+    # the class to derive from is known only while the agent's Python runs
+    members = {"__init__": take_map_or_dao, "setup": set_up_already}
+    planner.GlobalRoutePlanner = type("GlobalRoutePlanner", (newer,), members)
 
 
 def close_world() -> None:
