@@ -149,6 +149,7 @@ def harness(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.thorough
 def test_a_town_s_map_is_saved_from_a_running_server(carlite: Carlite, tmp_path: Path) -> None:
+    carlite.begin_episode()
     done = harness(
         *("maps", "export", "--host", carlite.host, "--port", str(carlite.port)),
         *("--out", str(tmp_path / "maps")),
