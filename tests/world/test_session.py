@@ -144,7 +144,7 @@ def impatient(host: str, port: int) -> list[str]:
 
 @pytest.mark.thorough
 def test_a_late_answer_of_a_living_server_says_what_waited() -> None:
-    # A server of its own: the town that nobody waits for is loaded later all the same.
+    # A separate server: it loads the town later, although no client waits for it any more.
     with CarliteSimulator().lease_server("Crucible05") as server:
         failure, said = alone(impatient, server.host, server.port)
     assert failure == "rpc_timeout"
