@@ -30,7 +30,8 @@ COMMAND = CommandDeclaration(
 
 DESCRIPTION = """Print, for each attack under each defence, what share of the lies was believed and
 stopped, what was rejected of honest partners, the time of the defence, violations and the driving
-score, with intervals; and paired differences to the same routes without the attack or defence."""
+score, with intervals; and paired differences to the same routes without the attack or defence.
+Violations by each attack, and by each defence, are tested as one family with Holm's correction."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,14 +51,14 @@ def run_attacks_command(options: argparse.Namespace) -> int:
     measures = build_attack_frame(collection)
     out = resolve_output_folder(options, collection)
     write_frame(measures, out, "attacks", ["csv"])
-    head = ["measure", "value", "95 % interval", "p", ""]
+    head = ["measure", "value", "95 % interval", "p, Holm", ""]
     for (arm, attack, defence), rows in measures.groupby(["arm", "attack", "defence"], sort=False):
         cells = [
             [
                 str(row["measure"]),
                 format_number(row["value"]),
                 format_interval(row),
-                format_number(row["p"]),
+                format_number(row["p_holm"]),
                 str(row["verdict"]),
             ]
             for _, row in rows.iterrows()
@@ -65,6 +66,8 @@ def run_attacks_command(options: argparse.Namespace) -> int:
         drives = rows.loc[rows["measure"] == "violations, %"].iloc[0]
         title = f"{arm}, attack {attack}, defence {defence}"
         show_grid(f"{title}: {drives['drives']} drives, {drives['routes']} routes", head, cells)
+    tests = int(measures["p"].notna().sum())
+    print_escaped_line(f"tests of violations in this family: {tests}")
     print_escaped_line(f"attacks.csv is in {out}")
     return collection.exit_code
 

@@ -3,6 +3,10 @@
 A row for each arm that has an attack, a defence or neither. Differences are paired by route and
 seed: of an attack, to the arm without it under the same defence; of a defence, to the arm without
 it under the same attack.
+
+Tests of a table are one family, with Holm's correction: violations by each attack without a
+defence, and by each defence under each attack and under none. Other differences have intervals and
+no test.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from analysis.statistics.intervals import (
     estimate_ratio,
     estimate_share,
 )
+from analysis.statistics.significance import compute_holm_p_values
 from analysis.tables.table import encode_names
 from harness.common.errors import UserError
 from harness.records.arms import ATTACK, DEFENCE, NONE, Arm
@@ -38,7 +43,7 @@ SUMS = (
 """Of an attempt: what is summed over its planning steps."""
 MILLISECONDS = 1e3
 LEVEL = 0.05
-"""Of the sign-flip test, above which a difference is undecided: below six routes it always is."""
+"""Of the family of sign-flip tests, above which a difference is undecided."""
 
 
 def build_attack_frame(collection: CampaignCollection) -> pd.DataFrame:
@@ -64,7 +69,19 @@ def build_attack_frame(collection: CampaignCollection) -> pd.DataFrame:
             rows.append(make_row(arm, measure, estimate))
         for measure, other in list_references(arm, arms):
             rows += list(make_difference_rows(collection, arm, other, measure))
-    return pd.DataFrame(rows)
+    return judge_family(pd.DataFrame(rows))
+
+
+def judge_family(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with p-values of the family, and what is undecided by them."""
+    judged = rows.copy()
+    judged["p_holm"] = compute_holm_p_values(rows["p"].to_numpy(np.float64))
+    undecided = judged["p_holm"] > LEVEL
+    judged["verdict"] = [
+        f"undecided at n = {drives}" if open_ else ""
+        for drives, open_ in zip(rows["drives"], undecided, strict=True)
+    ]
+    return judged
 
 
 def is_about_attacks(arm: Arm) -> bool:
@@ -136,7 +153,6 @@ def make_row(arm: Arm, measure: str, estimate: IntervalEstimate) -> dict[str, ob
         "drives": estimate.n,
         "routes": estimate.routes,
         "p": np.nan,
-        "verdict": "",
     }
 
 
@@ -151,6 +167,8 @@ def make_difference_rows(
 ) -> Iterator[dict[str, object]]:
     """Yield paired differences of violations and of driving scores, arm less other.
 
+    An attack is tested without a defence only, so that each question is asked once.
+
     Args:
         collection: with both.
         arm: with the attack or the defence.
@@ -161,12 +179,12 @@ def make_difference_rows(
     pairs = a.attempts.merge(b.attempts, on=PAIRED_BY, suffixes=("_a", "_b"))
     if pairs.empty:
         return
-    for measure, column, scale in (
-        ("violations, points", "violated", 100.0),
-        ("driving score", "driving_score", 1.0),
+    asked = arm[DEFENCE] == NONE or arm[ATTACK] == other[ATTACK]
+    for measure, column, scale, tested in (
+        ("violations, points", "violated", 100.0, asked),
+        ("driving score", "driving_score", 1.0, False),
     ):
         row = estimate_difference(pairs, measure, column, scale)
-        decided = float(str(row["p"])) <= LEVEL
         yield {
             **name_arm(arm),
             "measure": f"{measure}, {words}",
@@ -175,8 +193,7 @@ def make_difference_rows(
             "high": row["high"],
             "drives": row["pairs"],
             "routes": row["routes"],
-            "p": row["p"],
-            "verdict": "" if decided else f"undecided at n = {row['pairs']}",
+            "p": row["p"] if tested else np.nan,
         }
 
 

@@ -90,7 +90,7 @@ def write_campaign(folder: Path, routes: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("routes", [2, pytest.param(6, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("routes", [2, pytest.param(7, marks=pytest.mark.thorough)])
 def test_shares_and_paired_differences_are_right(tmp_path: Path, routes: int) -> None:
     folder = write_campaign(tmp_path / "runs", routes)
     assert main(["attacks", str(folder), "--out", str(tmp_path / "out")]) == 0
@@ -117,9 +117,14 @@ def test_shares_and_paired_differences_are_right(tmp_path: Path, routes: int) ->
     by_defence = ("ghost", "free_space", "violations, points, by the defence")
     assert value(*by_attack) == 100
     assert value(*by_defence) == -100
-    verdict = "" if routes == 6 else "undecided at n = 2"
+    verdict = "" if routes == 7 else "undecided at n = 2"
     verdicts = [str(rows.loc[key, "verdict"]) for key in (by_attack, by_defence)]
     assert verdicts == [verdict, verdict]
+    # two tests are the family: all signs are equal, so that each p is 2 of 2^n
+    tested = pd.to_numeric(table["p"], errors="coerce").dropna()
+    assert tested.tolist() == pytest.approx([2 / 2**routes] * 2)
+    adjusted = pd.to_numeric(table["p_holm"], errors="coerce").dropna()
+    assert adjusted.tolist() == pytest.approx([min(2 * p, 1) for p in tested])
     assert value("none", "none", "violations, %") == 0
 
 
