@@ -20,7 +20,7 @@ from harness.channel.defences.consensus import (
     join_boxes_without_duplicates,
 )
 from harness.channel.defences.defence import Defence, DefenceScene, apply_judgements
-from harness.channel.defences.free_space import FreeSpace, count_rays
+from harness.channel.defences.free_space import FreeSpace, count_rays, count_rays_of_box
 from harness.channel.defences.layered import Layered
 from harness.channel.defences.plausibility import Plausibility
 from harness.channel.defences.reputation import Reputation
@@ -137,6 +137,21 @@ def test_rays_are_counted_as_by_a_walk_along_them(seed: int) -> None:
     # a ray that touches a corner only may be missed by the walk
     assert (np.abs(crossing - slow[:, 0]) <= 1).all()
     assert crossing.sum() + inside.sum() > 0
+
+
+def test_no_return_near_a_box_is_left_out_by_its_direction() -> None:
+    random = np.random.default_rng(3)
+    bearings, distances = random.uniform(-math.pi, math.pi, 20000), random.exponential(20, 20000)
+    heights = random.uniform(-2, 2, 20000)
+    flat = distances[:, None] * np.column_stack([np.cos(bearings), np.sin(bearings)])
+    sweep = np.column_stack([flat, heights, np.ones(20000)]).astype(np.float32)
+    middles = np.vstack([random.normal(0, 20, (60, 2)), [[0, 0], [-10, 0]]])  # around, and behind
+    sizes = random.uniform((0.5, 0.5, 1.0), (8.0, 2.5, 3.0), (62, 3))
+    rows = np.column_stack([middles, np.full(62, -0.5), sizes, random.uniform(-4, 4, 62)])
+    counts = count_rays(sweep, Boxes(rows, np.zeros(62, np.int64), np.ones(62)), margin=0.4)
+    ends = sweep[:, :3].astype(np.float64)
+    whole = np.array([count_rays_of_box(ends, row, margin=0.4) for row in rows]).T
+    np.testing.assert_array_equal(np.stack(counts), whole)
 
 
 def test_a_ghost_in_free_space_is_rejected_and_a_hidden_or_hit_box_is_not() -> None:

@@ -31,6 +31,8 @@ ABOVE_GROUND = 0.3
 """Metres above the bottom of a box from which a return counts for it: not of the road."""
 LEAST_SIZE = 0.1
 """Metres that a box has at least after the margin."""
+BEARING_ROUNDING = 1e-5
+"""Rad by which more returns are looked at, since bearings are in single precision."""
 
 
 class FreeSpace(Defence):
@@ -57,19 +59,24 @@ class FreeSpace(Defence):
 
     def judge_messages(self, scene: DefenceScene, messages: Sequence[Message]) -> list[Judgement]:
         """Return what is made of each message."""
-        return [self._judge_message(scene, message) for message in messages]
-
-    def _judge_message(self, scene: DefenceScene, message: Message) -> Judgement:
-        boxes = place_in_ego_lidar(message, scene)
-        kept = keep_all(message)
+        placed = [place_in_ego_lidar(message, scene) for message in messages]
         # boxes near enough for the sweep to be dense
-        near = np.flatnonzero(np.hypot(*boxes.geometry[:, :2].T) <= self.reach)
-        crossing, inside = count_rays(
-            scene.observation.points_in_lidar, boxes[near], margin=self.margin
-        )
-        kept[near] = (crossing < self.rays) | (inside > self.inside_share * crossing)
-        seen = bool(((crossing >= self.rays) | (inside > 0)).any())
-        return Judgement(check=self.name, message=message, kept=kept, judged=seen)
+        near = [np.hypot(*boxes.geometry[:, :2].T) <= self.reach for boxes in placed]
+        asked = Boxes.join([boxes[row] for boxes, row in zip(placed, near, strict=True)])
+        crossing, inside = count_rays(scene.observation.points_in_lidar, asked, margin=self.margin)
+        free = (crossing >= self.rays) & (inside <= self.inside_share * crossing)
+        seen = (crossing >= self.rays) | (inside > 0)
+        starts = np.cumsum([int(row.sum()) for row in near])[:-1]
+        judgements = []
+        for message, row, rejects, looks in zip(
+            messages, near, np.split(free, starts), np.split(seen, starts), strict=True
+        ):
+            kept = keep_all(message)
+            kept[row] = ~rejects
+            judgements.append(
+                Judgement(check=self.name, message=message, kept=kept, judged=bool(looks.any()))
+            )
+        return judgements
 
 
 def count_rays(sweep: Singles, boxes: Boxes, *, margin: float) -> tuple[Integers, Integers]:
@@ -85,17 +92,42 @@ def count_rays(sweep: Singles, boxes: Boxes, *, margin: float) -> tuple[Integers
         inside the whole box and what is close to it, but for the road under it.
     """
     crossing, inside = np.zeros((2, len(boxes)), np.int64)
-    points = sweep[:, :3].astype(np.float64)
-    bearings, distances = np.arctan2(points[:, 1], points[:, 0]), np.hypot(*points[:, :2].T)
+    if not len(boxes):
+        return crossing, inside
+    # in order of bearing, so that the returns in a direction stand together
+    bearings = np.arctan2(sweep[:, 1], sweep[:, 0])
+    order = np.argsort(bearings)
+    bearings, points = bearings[order], sweep[order, :3].astype(np.float64)
     for number, row in enumerate(boxes.geometry):
-        # only returns in the box's direction, not clearly before it
-        reach = math.hypot(row[3], row[4]) / 2 + AROUND
-        away = math.hypot(row[0], row[1])
-        wide = math.pi if away <= reach else math.asin(reach / away)
-        turn = np.remainder(bearings - math.atan2(row[1], row[0]) + math.pi, math.tau) - math.pi
-        ends = points[(np.abs(turn) <= wide) & (distances >= away - reach)]
+        away, size = (
+            math.hypot(row[0], row[1]),
+            math.hypot(row[3] / 2 + AROUND, row[4] / 2 + AROUND),
+        )
+        if away > size:
+            wide = math.asin(size / away) + BEARING_ROUNDING
+            ends = points[list_in_direction(bearings, math.atan2(row[1], row[0]), wide)]
+        else:
+            ends = points
+        # not clearly before the box
+        ends = ends[np.hypot(*ends[:, :2].T) >= away - size]
         crossing[number], inside[number] = count_rays_of_box(ends, row, margin=margin)
     return crossing, inside
+
+
+def list_in_direction(bearings: Floats | Singles, middle: float, wide: float) -> Integers:
+    """Return the places of bearings, which are in order, that are within an angle of a middle.
+
+    Args:
+        bearings: (N,) rad, from -π to π.
+        middle: rad, from -π to π.
+        wide: rad, below π.
+    """
+    parts = []
+    for turn in (-math.tau, 0.0, math.tau):
+        start = np.searchsorted(bearings, middle - wide + turn, side="left")
+        end = np.searchsorted(bearings, middle + wide + turn, side="right")
+        parts.append(np.arange(start, end))
+    return np.concatenate(parts)
 
 
 def count_rays_of_box(ends: Floats, box: Floats, *, margin: float) -> tuple[int, int]:
