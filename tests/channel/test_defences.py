@@ -167,6 +167,12 @@ def test_a_ghost_in_free_space_is_rejected_and_a_hidden_or_hit_box_is_not() -> N
         (judged,) = FreeSpace().judge_messages(scene(sweep), [message(boxes)])
         assert judged.kept.tolist() == [kept]
         assert not judged.whole
+    assert FreeSpace().judge_messages(scene(looked_through), []) == []
+    # each message has the verdict on its own boxes
+    apart = FreeSpace().judge_messages(
+        scene(looked_through), [message(hidden), message(ghost), message(Boxes.none())]
+    )
+    assert [one.kept.tolist() for one in apart] == [[True], [False], []]
 
 
 def test_the_road_under_a_ghost_does_not_speak_for_it() -> None:

@@ -59,6 +59,8 @@ class FreeSpace(Defence):
 
     def judge_messages(self, scene: DefenceScene, messages: Sequence[Message]) -> list[Judgement]:
         """Return what is made of each message."""
+        if not messages:
+            return []
         placed = [place_in_ego_lidar(message, scene) for message in messages]
         # boxes near enough for the sweep to be dense
         near = [np.hypot(*boxes.geometry[:, :2].T) <= self.reach for boxes in placed]
