@@ -70,6 +70,7 @@ def run_effects_command(options: argparse.Namespace) -> int:
         "effects_curves": study.curves,
         "effects_shapley": study.shares,
         "effects_on_time": study.on_time,
+        "effects_windows": study.windows,
         "effects_regression": study.regression,
         "effects_agreement": study.agreement,
     }
@@ -108,6 +109,9 @@ def show_effects_study(study: EffectsStudy) -> None:
     for name, rows in split_by_column(study.on_time, "arm"):
         for title, of_outcome in split_by_column(rows, "outcome"):
             show_on_time_shares(f"{name}: {title}", of_outcome)
+    for name, rows in split_by_column(study.windows, "arm"):
+        for title, of_outcome in split_by_column(rows, "outcome"):
+            show_windows(f"{name}: {title}", of_outcome)
     for name, rows in split_by_column(study.doses, "arm"):
         show_doses(name, rows)
     for name, rows in split_by_column(study.regression, "arm"):
@@ -224,6 +228,28 @@ def show_on_time_shares(title: str, rows: pd.DataFrame) -> None:
         f"Boxes on time, {title}: {first['total']:+.1f}; exact Shapley shares, 24 orders; {pairs};"
         f" {describe_row_truths(rows)}",
         head,
+        cells,
+    )
+
+
+def show_windows(title: str, rows: pd.DataFrame) -> None:
+    """Print the effects of repairs by when they act."""
+    cells = [
+        [
+            row["repair"],
+            f"{row['last, s']:g}",
+            row["when"],
+            f"{row['difference']:+.1f}",
+            format_effect_interval(row),
+            str(row["pairs"]),
+            str(row["routes"]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    show_grid(
+        f"When errors matter, {title}; late: the last seconds before the meeting; not tested;"
+        f" {describe_row_truths(rows)}",
+        ["", "last, s", "when", "difference", "95 % interval", "pairs", "routes"],
         cells,
     )
 

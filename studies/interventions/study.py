@@ -15,12 +15,12 @@ from harness.records.arms import Arm, list_varying_factors
 from studies.interventions.agreement import build_regression_table, compare_directions
 from studies.interventions.arms import (
     INJECT,
-    ON_TIME,
     InterventionArm,
     add_goal_times,
     collect_intervention_arms,
     format_ground_truth,
     group_by_base_arm,
+    leave_out_without_meeting,
     match_attempts,
 )
 from studies.interventions.doses import build_dose_curves, estimate_dose_slopes, group_arms_by_dose
@@ -37,6 +37,7 @@ from studies.interventions.paired import (
     find_reference_arm,
 )
 from studies.interventions.shapley import NEEDED, estimate_shapley_shares, select_shapley_arms
+from studies.interventions.windows import compare_windows
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -49,6 +50,7 @@ class EffectsStudy:
     curves: pd.DataFrame
     shares: pd.DataFrame
     on_time: pd.DataFrame
+    windows: pd.DataFrame
     regression: pd.DataFrame
     agreement: pd.DataFrame
     notes: tuple[str, ...]
@@ -63,7 +65,7 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
             " intervention=NAME, drives some"
         )
     # effects of arms
-    attempts = add_goal_times(collection.attempts)
+    attempts = add_goal_times(leave_out_without_meeting(collection.attempts, arms))
     effects = estimate_effects(collection, attempts, arms)
     if not effects:
         raise UserError(
@@ -100,6 +102,7 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
             "curves": build_dose_curves(attempts, base, members),
             "shares": estimate_shapley_shares(attempts, base, members),
             "on_time": estimate_on_time_shares(attempts, base, members),
+            "windows": compare_windows(attempts, base, members),
             "regression": regression,
             "agreement": pd.DataFrame([compare_directions(regression)] if len(regression) else []),
         }
@@ -108,7 +111,7 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
         # what is missing
         if tables["shares"].empty and any(arm.repairs_to_truth for arm in members):
             notes.append(f"{labels[base]['arm']}: {NEEDED}")
-        if tables["on_time"].empty and any(arm.repair_to == ON_TIME for arm in members):
+        if tables["on_time"].empty and any(arm.repairs_to_on_time for arm in members):
             notes.append(f"{labels[base]['arm']}: {ON_TIME_NEEDED}")
         notes += describe_left_out_pairs(attempts, base, members)
         notes += list_missing_outcomes(of_base, labels[base]["arm"])
@@ -138,6 +141,12 @@ def list_effects_notes(arms: list[InterventionArm]) -> list[str]:
         f"{arm.arm}: nothing was changed in {arm.unchanged} of {arm.attempts} attempts"
         for arm in arms
         if arm.unchanged and not (arm.kind == INJECT and arm.times == 0)
+    ]
+    notes += [
+        f"{arm.arm}: {len(arm.without_meeting)} of {arm.attempts} attempts are left out: no hazard"
+        " with a meeting had a place"
+        for arm in arms
+        if arm.without_meeting
     ]
     notes += [
         f"{arm.arm}: at most 98 % of boxes can show an error, so its dose was cut for boxes"
