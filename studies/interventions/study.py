@@ -24,6 +24,7 @@ from studies.interventions.arms import (
     match_attempts,
 )
 from studies.interventions.doses import build_dose_curves, estimate_dose_slopes, group_arms_by_dose
+from studies.interventions.drivers import OTHER, REFERENCE, compare_drivers
 from studies.interventions.last import compare_last_repairs
 from studies.interventions.on_time_shares import (
     ON_TIME_NEEDED,
@@ -51,13 +52,14 @@ class EffectsStudy:
     shares: pd.DataFrame
     on_time: pd.DataFrame
     windows: pd.DataFrame
+    drivers: pd.DataFrame
     regression: pd.DataFrame
     agreement: pd.DataFrame
     notes: tuple[str, ...]
 
 
 def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
-    """Return the tables of a collection; all tests of effects and doses are one family."""
+    """Return the tables of a collection; tests of effects, doses and drivers are one family."""
     arms = collect_intervention_arms(collection)
     if not arms:
         raise UserError(
@@ -84,12 +86,17 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
         for base, members in groups
         for effect in estimate_dose_slopes(attempts, base, members)
     ]
-    # p of effects and doses are adjusted together, then the tables are taken apart
-    table = add_family_p_values([*effects, *(effect for _, effect in slopes)])
-    paired = table.iloc[: len(effects)].drop(columns=["injected", "doses"], errors="ignore")
+    of_drivers = compare_drivers(attempts, arms, factors)
+    # p of effects, doses and drivers are adjusted together, then the tables are taken apart
+    ends = (len(effects), len(effects) + len(slopes))
+    table = add_family_p_values([*effects, *(effect for _, effect in slopes), *of_drivers])
+    paired = table.iloc[: ends[0]].drop(columns=[*OF_DOSES, *OF_DRIVERS], errors="ignore")
     paired = paired.astype({"unchanged attempts": int})
+    drivers = table.iloc[ends[1] :].reset_index(drop=True)
+    drivers = drivers.drop(columns=[*OF_EFFECTS, *OF_DOSES], errors="ignore")
+    drivers = drivers.rename(columns={"without": REFERENCE, "with": OTHER})
     names = pd.DataFrame([of_base for of_base, _ in slopes])
-    doses = table.iloc[len(effects) :].reset_index(drop=True)
+    doses = table.iloc[ends[0] : ends[1]].reset_index(drop=True)
     doses = doses.drop(columns=[name for name in UNUSED if name in doses]).assign(**names)
     # tables of each base arm, described and not tested
     parts: dict[str, list[pd.DataFrame]] = {}
@@ -118,16 +125,18 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
     return EffectsStudy(
         effects=paired,
         doses=doses,
+        drivers=drivers,
         **{name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()},
         notes=tuple(notes),
     )
 
 
-UNUSED = (
-    *("intervention", "effect of", "compared with", "changes a step", "unchanged attempts"),
-    *("without", "with"),
-)
-"""Columns of effects that slopes do not have."""
+OF_DOSES, OF_DRIVERS = ("injected", "doses"), ("reference driver", "other driver")
+"""Columns that only slopes, and only comparisons of drivers, have."""
+OF_EFFECTS = ("intervention", "compared with", "changes a step", "unchanged attempts")
+"""Columns that only effects have."""
+UNUSED = (*OF_EFFECTS, "effect of", "without", "with", *OF_DRIVERS)
+"""Columns that slopes do not have."""
 
 
 def list_effects_notes(arms: list[InterventionArm]) -> list[str]:

@@ -41,7 +41,7 @@ SIX = {f"repair_{name}": repair(name) for name in PATTERNS}
 
 
 NAMES = ("", "_last", "_doses", "_curves", "_shapley", "_on_time", "_windows", "_regression")
-NAMES += ("_agreement",)
+NAMES += ("_drivers", "_agreement")
 
 
 def value(table: pd.DataFrame, row: Any, column: str) -> Any:
