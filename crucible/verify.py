@@ -94,6 +94,7 @@ def run_verify_command(options: argparse.Namespace) -> int:
         drive_and_compare_sample,
         prepare_redrive,
     )
+    from crucible.verification.decided import check_decided_campaigns  # noqa: PLC0415
     from crucible.verification.driving import RedriveSettings  # noqa: PLC0415
     from crucible.verification.machine import detect_machine, list_machine_differences  # noqa: PLC0415
     from crucible.verification.printing import print_redrive_comparison  # noqa: PLC0415
@@ -120,6 +121,11 @@ def run_verify_command(options: argparse.Namespace) -> int:
     changed, campaigns = check_reference_files(options.reference, reference)
     if not changed:
         changed, again = prepare_redrive(options.reference, reference, again)
+    # studies of `crucible decide`: their decisions are made again from the packed results
+    if not changed:
+        changed, decided = check_decided_campaigns(campaigns, again.maps)
+        for line in decided:
+            print_campaign_line(line)
     for line in changed:
         print_campaign_line(f"changed: {line}")
     if changed:

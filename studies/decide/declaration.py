@@ -136,6 +136,31 @@ class StudyDeclaration:
         }
 
 
+def parse_declaration(record: Mapping[str, Any]) -> StudyDeclaration:
+    """Return the declaration that `StudyDeclaration.to_record` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is not whole.
+    """
+    strata, routes = record["strata"], record["routes"]
+    fields = {name: record[name] for name in ("name", "level", "most", "batch", "floor", "seed")}
+    return StudyDeclaration(
+        **fields,
+        comparisons=tuple(DeclaredComparison(**one) for one in record["comparisons"].values()),
+        strata=DeclaredStrata(
+            by=tuple(strata["by"]),
+            reveal_edges=tuple(strata["reveal_edges"]),
+            shares=strata["shares"],
+        ),
+        routes=GeneratedRoutes(**{**routes, "kinds": tuple(routes["kinds"])})
+        if isinstance(routes, dict)
+        else tuple(routes),
+        seeds=tuple(record["seeds"]),
+        ideal=tuple(record["ideal"]),
+        campaign=tuple(record["campaign"]),
+    )
+
+
 class DeclarationReader:
     """Reads values of a file; each refusal names the file and the key."""
 

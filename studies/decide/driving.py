@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import iter_ledger_lines, rebuild_ledger
 from harness.records.reading import CampaignRecords
 from harness.types.vocabulary import Floats
+from studies.decide.declaration import StudyDeclaration
 from studies.decide.log import DecideLog
 from studies.decide.monitor import RouteBatch
 from studies.decide.outcomes import read_outcomes
@@ -43,6 +45,18 @@ from studies.decide.progress import (
 
 ROUNDED = 6
 """Digits behind the point of estimates in the record."""
+
+
+class SampledStudy(Protocol):
+    """What the sampling of pairs and the decisions need of a study."""
+
+    @property
+    def declaration(self) -> StudyDeclaration:
+        """What is decided, and by which drives."""
+
+    @property
+    def arms(self) -> Mapping[str, tuple[Arm, Arm]]:
+        """Arms a and b of each comparison, by its name."""
 
 
 class MissingResultError(Exception):
@@ -200,7 +214,7 @@ def drive_study(plan: DecidePlan, driver: StudyDriver, log: DecideLog) -> Iterat
     )
     yield state
     while (batch := sample_batch(plan, state)) is not None:
-        for line in make_pair_lines(plan, state, batch):
+        for line in make_pair_lines(state, batch):
             log.write_line(line)
         keys = list_batch_attempts(state, batch)
         outcomes = driver.drive_attempts(keys)
@@ -214,20 +228,41 @@ def stratify_by_ideal(plan: DecidePlan, driver: StudyDriver) -> StratifiedRoutes
 
     They have a seed that no pair has: what they show says nothing of a pair's seed in particular.
     """
-    seeds = plan.declaration.seeds
-    seed = seeds[0] - 1 if len(seeds) == 1 else seeds[0]
-    routes = plan.stratified.routes
-    keys = [AttemptKey(arm, route, seed) for route in routes for arm in plan.ideal]
-    outcomes = driver.drive_attempts(keys)
+    seed = choose_ideal_seed(plan.declaration.seeds)
+    keys = [AttemptKey(arm, route, seed) for route in plan.stratified.routes for arm in plan.ideal]
+    return divide_by_outcomes(plan.stratified, plan.ideal, seed, driver.drive_attempts(keys))
+
+
+def choose_ideal_seed(seeds: Sequence[int]) -> int:
+    """Return the seed of the ideal systems' drives."""
+    return seeds[0] - 1 if len(seeds) == 1 else seeds[0]
+
+
+def divide_by_outcomes(
+    stratified: StratifiedRoutes,
+    ideal: Sequence[Arm],
+    seed: int,
+    outcomes: Mapping[AttemptKey, Mapping[str, float]],
+) -> StratifiedRoutes:
+    """Return strata with what the ideal systems show.
+
+    Args:
+        stratified: routes by the map alone.
+        ideal: alone, and with partners if that is driven.
+        seed: of their drives.
+        outcomes: of these drives.
+    """
     by_arm = [
-        np.array([outcomes[AttemptKey(arm, route, seed)]["violation"] for route in routes])
-        for arm in plan.ideal
+        np.array(
+            [outcomes[AttemptKey(arm, route, seed)]["violation"] for route in stratified.routes]
+        )
+        for arm in ideal
     ]
     together = by_arm[1] if len(by_arm) > 1 else None
-    return divide_by_ideal(plan.stratified, f"{plan.ideal[0].system} fails", by_arm[0], together)
+    return divide_by_ideal(stratified, f"{ideal[0].system} fails", by_arm[0], together)
 
 
-def count_next_pairs(plan: DecidePlan, state: StudyState, arms: int) -> int:
+def count_next_pairs(plan: SampledStudy, state: StudyState, arms: int) -> int:
     """Return how many pairs the budget allows in the next batch.
 
     It depends on earlier batches alone, and not on what is sampled next.
@@ -236,7 +271,7 @@ def count_next_pairs(plan: DecidePlan, state: StudyState, arms: int) -> int:
     return min(plan.declaration.batch, left // max(arms, 1))
 
 
-def sample_batch(plan: DecidePlan, state: StudyState) -> PairBatch | None:
+def sample_batch(plan: SampledStudy, state: StudyState) -> PairBatch | None:
     """Return the next pairs, None if all is decided or the budget is spent."""
     undecided = state.open_comparisons
     arms = tuple(dict.fromkeys(arm for one in undecided for arm in plan.arms[one.declared.name]))
@@ -282,7 +317,7 @@ def list_batch_attempts(state: StudyState, batch: PairBatch) -> list[AttemptKey]
 
 
 def take_in_batch(
-    plan: DecidePlan,
+    plan: SampledStudy,
     state: StudyState,
     batch: PairBatch,
     outcomes: Mapping[AttemptKey, Mapping[str, float]],
@@ -306,9 +341,7 @@ def take_in_batch(
     decide_study(state.comparisons, plan.declaration.level, state.pairs)
 
 
-def make_pair_lines(
-    plan: DecidePlan, state: StudyState, batch: PairBatch
-) -> Iterator[dict[str, object]]:
+def make_pair_lines(state: StudyState, batch: PairBatch) -> Iterator[dict[str, object]]:
     """Yield a line for each pair: which it is, and why it was taken."""
     population = state.stratified.population
     shares, chances = population.shares.tolist(), batch.batch.chances[0].tolist()
@@ -328,7 +361,7 @@ def make_pair_lines(
         }
 
 
-def make_look_line(plan: DecidePlan, state: StudyState) -> dict[str, object]:
+def make_look_line(plan: SampledStudy, state: StudyState) -> dict[str, object]:
     """Return the line about what is known after a batch."""
     ended = is_budget_spent(plan, state)
     comparisons = []
@@ -353,7 +386,7 @@ def make_look_line(plan: DecidePlan, state: StudyState) -> dict[str, object]:
     }
 
 
-def is_budget_spent(plan: DecidePlan, state: StudyState) -> bool:
+def is_budget_spent(plan: SampledStudy, state: StudyState) -> bool:
     """Return whether no further pair can be driven for the comparisons that are open."""
     arms = {arm for one in state.open_comparisons for arm in plan.arms[one.declared.name]}
     return bool(arms) and count_next_pairs(plan, state, len(arms)) < 1

@@ -35,13 +35,21 @@ OUTCOMES: Mapping[str, DriveOutcome] = {
 def read_outcomes(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]:
     """Return all outcomes of a finished attempt."""
     ours = campaign.read_result(key)["crucible"]
+    return extract_outcomes(ours, str(campaign.get_result_path(key)))
+
+
+def extract_outcomes(ours: Mapping[str, Any], place: str) -> dict[str, float]:
+    """Return all outcomes from the part of a result that is Crucible's.
+
+    Args:
+        ours: below the key `crucible`.
+        place: of the result, for messages.
+    """
     try:
         values = {name: outcome.read(ours) for name, outcome in OUTCOMES.items()}
     except (KeyError, TypeError, ValueError) as problem:
-        raise UserError(
-            f"{campaign.get_result_path(key)}: not a whole result ({problem!r})"
-        ) from None
+        raise UserError(f"{place}: not a whole result ({problem!r})") from None
     for name, value in values.items():
         if not 0 <= value <= 1:
-            raise UserError(f"{campaign.get_result_path(key)}: {name} = {value}: must be 0 to 1")
+            raise UserError(f"{place}: {name} = {value}: must be 0 to 1")
     return values

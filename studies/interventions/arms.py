@@ -22,6 +22,7 @@ from analysis.surrogates import (
     add_shared_speeds,
 )
 from harness.common.errors import UserError
+from harness.evaluation.interventions.meeting_window import WINDOW_PARTS
 from harness.records.arms import NONE, Arm
 from harness.types.record_names import DIFFERENCES, GROUND_TRUTHS, PATTERNS
 
@@ -55,6 +56,9 @@ class InterventionArm:
     rule: str
     attempts: int
     unchanged: int  # attempts in which no box was changed
+    window: tuple[str, ...] | None = None  # parts of the drive in which it acts; None: all of it
+    last: float = np.nan  # seconds before the meeting that are late, of windows
+    without_meeting: tuple[int, ...] = ()  # rows of attempts of a window that had no meeting
     capped: frozenset[str]  # kinds of boxes and bands in which a dose was cut
     changes: float  # boxes changed at a planning step, on average
 
@@ -65,8 +69,13 @@ class InterventionArm:
 
     @property
     def repairs_to_truth(self) -> bool:
-        """Whether errors of whole patterns are repaired."""
-        return self.kind == REPAIR and self.repair_to == TRUTH
+        """Whether errors of whole patterns are repaired, in the whole drive."""
+        return self.kind == REPAIR and self.repair_to == TRUTH and self.window is None
+
+    @property
+    def repairs_to_on_time(self) -> bool:
+        """Whether boxes are repaired to those of messages on time, in the whole drive."""
+        return self.repair_to == ON_TIME and self.window is None
 
     @property
     def name(self) -> str:
@@ -75,6 +84,13 @@ class InterventionArm:
 
     @property
     def effect_of(self) -> str:
+        """What is repaired or injected, and when if not in the whole drive, in short."""
+        if self.window is None:
+            return self.repaired
+        return f"{self.repaired}, {format_window(self.window, self.last)}"
+
+    @property
+    def repaired(self) -> str:
         """What is repaired or injected, in short."""
         ordered = sort_patterns(self.patterns)
         if self.kind == INJECT:
@@ -88,6 +104,16 @@ class InterventionArm:
             (left,) = set(PATTERNS) - self.patterns
             return f"repair all but {left}"
         return f"repair {' '.join(ordered)}" if ordered else "repair none"
+
+
+def format_window(window: Sequence[str], last: float) -> str:
+    """Return the parts of the drive in which an intervention acts, in words."""
+    words = {
+        "early": f"before the last {last:g} s",
+        "late": f"last {last:g} s",
+        "after": "after the meeting",
+    }
+    return " and ".join(words[part] for part in window) or "never"
 
 
 def sort_patterns(patterns: Iterable[str]) -> list[str]:
@@ -105,9 +131,8 @@ def collect_intervention_arms(collection: CampaignCollection) -> list[Interventi
         if key.arm[INTERVENTION] != NONE:
             result = campaign.read_result(key)
             try:
-                records.setdefault(arms[row], []).append(
-                    check_intervention_record(result["crucible"])
-                )
+                record = check_intervention_record(result["crucible"])
+                records.setdefault(arms[row], []).append({**record, "row": row})
             except (KeyError, TypeError, ValueError) as problem:
                 raise make_result_error(campaign, key, problem) from None
     return [merge_intervention_records(arm, rows) for arm, rows in sorted(records.items())]
@@ -123,6 +148,7 @@ def check_intervention_record(result: Mapping[str, Any]) -> dict[str, Any]:
     if record["kind"] not in (REPAIR, INJECT) or not patterns <= set(known):
         raise ValueError(f"{record['kind']} of {sorted(patterns)}")
     return {
+        **check_window_record(record.get("window")),
         "kind": str(record["kind"]),
         "repair_to": repair_to,
         "patterns": patterns,
@@ -136,20 +162,50 @@ def check_intervention_record(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def check_window_record(window: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the record of a window, if it is whole; of the whole drive without one."""
+    if window is None:
+        return {"window": None, "last": np.nan, "met": True}
+    parts = tuple(map(str, window["parts"]))
+    if not set(parts) <= set(WINDOW_PARTS):
+        raise ValueError(f"window {parts}")
+    steps = [int(window["steps"][part]) for part in WINDOW_PARTS]
+    return {"window": parts, "last": float(window["last"]), "met": sum(steps) > 0}
+
+
 def merge_intervention_records(arm: Arm, records: list[dict[str, Any]]) -> InterventionArm:
     """Return an arm's attempts together; they must be of one intervention."""
-    same = ("kind", "repair_to", "patterns", "times", "truth_filter", "rule", "capped")
+    same = ("kind", "repair_to", "patterns", "times", "truth_filter", "rule", "window", "capped")
     first = {name: records[0][name] for name in same}
-    if any({name: record[name] for name in same} != first for record in records):
+    last = {record["last"] for record in records if record["window"] is not None}
+    if len(last) > 1 or any({name: record[name] for name in same} != first for record in records):
         raise UserError(f"{arm}: its attempts have different interventions")
     steps = sum(record["steps"] for record in records)
     return InterventionArm(
         arm=arm,
         **first,
+        last=min(last, default=np.nan),
+        without_meeting=tuple(record["row"] for record in records if not record["met"]),
         attempts=len(records),
         unchanged=sum(record["changed"] == 0 for record in records),
         changes=sum(record["changes"] for record in records) / steps if steps else np.nan,
     )
+
+
+def leave_out_without_meeting(
+    attempts: pd.DataFrame, arms: Iterable[InterventionArm]
+) -> pd.DataFrame:
+    """Return the attempts without those of windows in which no hazard with a meeting was placed.
+
+    All tables join arms by route and seed, so that their pairs are left out with them.
+
+    Args:
+        attempts: a row for each, of the collection.
+        arms: with interventions.
+    """
+    keep = np.ones(len(attempts), np.bool_)
+    keep[[row for arm in arms for row in arm.without_meeting]] = False
+    return attempts[keep]
 
 
 def format_ground_truth(truth_filters: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
 from studies.interventions.arms import format_ground_truth
 from studies.interventions.dose_figures import render_dose_figures
+from studies.interventions.drivers import OTHER, REFERENCE
 from studies.interventions.effect_figures import render_effects_figure, render_ratios_figure
 from studies.interventions.last import TITLE, WITH, WITHOUT
 from studies.interventions.paired import OUTCOMES, TESTED_OUTCOMES, EffectOutcome
@@ -70,6 +71,8 @@ def run_effects_command(options: argparse.Namespace) -> int:
         "effects_curves": study.curves,
         "effects_shapley": study.shares,
         "effects_on_time": study.on_time,
+        "effects_windows": study.windows,
+        "effects_drivers": study.drivers,
         "effects_regression": study.regression,
         "effects_agreement": study.agreement,
     }
@@ -108,6 +111,12 @@ def show_effects_study(study: EffectsStudy) -> None:
     for name, rows in split_by_column(study.on_time, "arm"):
         for title, of_outcome in split_by_column(rows, "outcome"):
             show_on_time_shares(f"{name}: {title}", of_outcome)
+    for name, rows in split_by_column(study.windows, "arm"):
+        for title, of_outcome in split_by_column(rows, "outcome"):
+            show_windows(f"{name}: {title}", of_outcome)
+    for name, rows in split_by_column(study.drivers, "arm"):
+        for title, of_outcome in split_by_column(rows, "outcome"):
+            show_driver_differences(f"{name}: {title}", of_outcome)
     for name, rows in split_by_column(study.doses, "arm"):
         show_doses(name, rows)
     for name, rows in split_by_column(study.regression, "arm"):
@@ -224,6 +233,53 @@ def show_on_time_shares(title: str, rows: pd.DataFrame) -> None:
         f"Boxes on time, {title}: {first['total']:+.1f}; exact Shapley shares, 24 orders; {pairs};"
         f" {describe_row_truths(rows)}",
         head,
+        cells,
+    )
+
+
+def show_windows(title: str, rows: pd.DataFrame) -> None:
+    """Print the effects of repairs by when they act."""
+    cells = [
+        [
+            row["repair"],
+            f"{row['last, s']:g}",
+            row["when"],
+            f"{row['difference']:+.1f}",
+            format_effect_interval(row),
+            str(row["pairs"]),
+            str(row["routes"]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    show_grid(
+        f"When errors matter, {title}; late: the last seconds before the meeting; not tested;"
+        f" {describe_row_truths(rows)}",
+        ["", "last, s", "when", "difference", "95 % interval", "pairs", "routes"],
+        cells,
+    )
+
+
+def show_driver_differences(title: str, rows: pd.DataFrame) -> None:
+    """Print how effects differ between drivers."""
+    head = ["effect of", "driver", "effect", "against", "effect", "difference"]
+    cells = [
+        [
+            row["effect of"],
+            row["other driver"],
+            f"{row[OTHER]:+.1f}",
+            row["reference driver"],
+            f"{row[REFERENCE]:+.1f}",
+            f"{row['difference']:+.1f}",
+            format_effect_interval(row),
+            *format_p_values(row),
+            str(row["pairs"]),
+            str(row["routes"]),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    show_grid(
+        f"Effects by driver, {title}; {describe_row_truths(rows)}",
+        [*head, "95 % interval", "p", "p family", "pairs", "routes"],
         cells,
     )
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from harness.records.arms import Arm
 from harness.types.record_names import REST
-from studies.interventions.arms import ON_TIME, InterventionArm, match_attempts
+from studies.interventions.arms import InterventionArm, match_attempts
 from studies.interventions.paired import TESTED_OUTCOMES
 from studies.interventions.shapley import (
     NOTHING,
@@ -62,7 +62,7 @@ def estimate_on_time_shares(
 
 def select_on_time_arms(base: Arm, arms: Sequence[InterventionArm]) -> dict[Subset, Arm]:
     """Return the arms of all combinations of parts, none if one is missing."""
-    repairs = {arm.patterns: arm.arm for arm in arms if arm.repair_to == ON_TIME}
+    repairs = {arm.patterns: arm.arm for arm in arms if arm.repairs_to_on_time}
     used = {NOTHING: base}
     for parts in weigh_on_time_parts().of["missed"]:
         if parts:

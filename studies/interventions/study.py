@@ -15,15 +15,16 @@ from harness.records.arms import Arm, list_varying_factors
 from studies.interventions.agreement import build_regression_table, compare_directions
 from studies.interventions.arms import (
     INJECT,
-    ON_TIME,
     InterventionArm,
     add_goal_times,
     collect_intervention_arms,
     format_ground_truth,
     group_by_base_arm,
+    leave_out_without_meeting,
     match_attempts,
 )
 from studies.interventions.doses import build_dose_curves, estimate_dose_slopes, group_arms_by_dose
+from studies.interventions.drivers import OTHER, REFERENCE, compare_drivers
 from studies.interventions.last import compare_last_repairs
 from studies.interventions.on_time_shares import (
     ON_TIME_NEEDED,
@@ -37,6 +38,7 @@ from studies.interventions.paired import (
     find_reference_arm,
 )
 from studies.interventions.shapley import NEEDED, estimate_shapley_shares, select_shapley_arms
+from studies.interventions.windows import compare_windows
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -49,13 +51,15 @@ class EffectsStudy:
     curves: pd.DataFrame
     shares: pd.DataFrame
     on_time: pd.DataFrame
+    windows: pd.DataFrame
+    drivers: pd.DataFrame
     regression: pd.DataFrame
     agreement: pd.DataFrame
     notes: tuple[str, ...]
 
 
 def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
-    """Return the tables of a collection; all tests of effects and doses are one family."""
+    """Return the tables of a collection; tests of effects, doses and drivers are one family."""
     arms = collect_intervention_arms(collection)
     if not arms:
         raise UserError(
@@ -63,7 +67,7 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
             " intervention=NAME, drives some"
         )
     # effects of arms
-    attempts = add_goal_times(collection.attempts)
+    attempts = add_goal_times(leave_out_without_meeting(collection.attempts, arms))
     effects = estimate_effects(collection, attempts, arms)
     if not effects:
         raise UserError(
@@ -82,12 +86,17 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
         for base, members in groups
         for effect in estimate_dose_slopes(attempts, base, members)
     ]
-    # p of effects and doses are adjusted together, then the tables are taken apart
-    table = add_family_p_values([*effects, *(effect for _, effect in slopes)])
-    paired = table.iloc[: len(effects)].drop(columns=["injected", "doses"], errors="ignore")
+    of_drivers = compare_drivers(attempts, arms, factors)
+    # p of effects, doses and drivers are adjusted together, then the tables are taken apart
+    ends = (len(effects), len(effects) + len(slopes))
+    table = add_family_p_values([*effects, *(effect for _, effect in slopes), *of_drivers])
+    paired = table.iloc[: ends[0]].drop(columns=[*OF_DOSES, *OF_DRIVERS], errors="ignore")
     paired = paired.astype({"unchanged attempts": int})
+    drivers = table.iloc[ends[1] :].reset_index(drop=True)
+    drivers = drivers.drop(columns=[*OF_EFFECTS, *OF_DOSES], errors="ignore")
+    drivers = drivers.rename(columns={"without": REFERENCE, "with": OTHER})
     names = pd.DataFrame([of_base for of_base, _ in slopes])
-    doses = table.iloc[len(effects) :].reset_index(drop=True)
+    doses = table.iloc[ends[0] : ends[1]].reset_index(drop=True)
     doses = doses.drop(columns=[name for name in UNUSED if name in doses]).assign(**names)
     # tables of each base arm, described and not tested
     parts: dict[str, list[pd.DataFrame]] = {}
@@ -100,6 +109,7 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
             "curves": build_dose_curves(attempts, base, members),
             "shares": estimate_shapley_shares(attempts, base, members),
             "on_time": estimate_on_time_shares(attempts, base, members),
+            "windows": compare_windows(attempts, base, members),
             "regression": regression,
             "agreement": pd.DataFrame([compare_directions(regression)] if len(regression) else []),
         }
@@ -108,23 +118,25 @@ def build_effects_study(collection: CampaignCollection) -> EffectsStudy:
         # what is missing
         if tables["shares"].empty and any(arm.repairs_to_truth for arm in members):
             notes.append(f"{labels[base]['arm']}: {NEEDED}")
-        if tables["on_time"].empty and any(arm.repair_to == ON_TIME for arm in members):
+        if tables["on_time"].empty and any(arm.repairs_to_on_time for arm in members):
             notes.append(f"{labels[base]['arm']}: {ON_TIME_NEEDED}")
         notes += describe_left_out_pairs(attempts, base, members)
         notes += list_missing_outcomes(of_base, labels[base]["arm"])
     return EffectsStudy(
         effects=paired,
         doses=doses,
+        drivers=drivers,
         **{name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()},
         notes=tuple(notes),
     )
 
 
-UNUSED = (
-    *("intervention", "effect of", "compared with", "changes a step", "unchanged attempts"),
-    *("without", "with"),
-)
-"""Columns of effects that slopes do not have."""
+OF_DOSES, OF_DRIVERS = ("injected", "doses"), ("reference driver", "other driver")
+"""Columns that only slopes, and only comparisons of drivers, have."""
+OF_EFFECTS = ("intervention", "compared with", "changes a step", "unchanged attempts")
+"""Columns that only effects have."""
+UNUSED = (*OF_EFFECTS, "effect of", "without", "with", *OF_DRIVERS)
+"""Columns that slopes do not have."""
 
 
 def list_effects_notes(arms: list[InterventionArm]) -> list[str]:
@@ -138,6 +150,12 @@ def list_effects_notes(arms: list[InterventionArm]) -> list[str]:
         f"{arm.arm}: nothing was changed in {arm.unchanged} of {arm.attempts} attempts"
         for arm in arms
         if arm.unchanged and not (arm.kind == INJECT and arm.times == 0)
+    ]
+    notes += [
+        f"{arm.arm}: {len(arm.without_meeting)} of {arm.attempts} attempts are left out: no hazard"
+        " with a meeting had a place"
+        for arm in arms
+        if arm.without_meeting
     ]
     notes += [
         f"{arm.arm}: at most 98 % of boxes can show an error, so its dose was cut for boxes"

@@ -38,6 +38,7 @@ def write_interventions(
     *,
     routes: int = 6,
     seeds: Sequence[int] = (1,),
+    base: Arm = BASE,
 ) -> Path:
     """Write a campaign: late under latency, without an intervention and with each of some."""
     folder.mkdir(parents=True)
@@ -47,7 +48,7 @@ def write_interventions(
     for number in range(routes):
         write_route(folder, str(number), "Crucible05", 10.0 * number)
     for name in ("none", *interventions):
-        arm = BASE.replace_factors(intervention=name)
+        arm = base.replace_factors(intervention=name)
         for route in map(str, range(routes)):
             for seed in seeds:
                 key = AttemptKey(arm, route, seed)

@@ -93,6 +93,35 @@ def test_what_stands_in_the_lane_sets_off_when_the_ego_is_near() -> None:
     assert timing.make_commitment(at(70.0, 3.0)).starts == 10.0
 
 
+def test_the_meeting_is_expected_from_the_ego_until_the_mover_commits() -> None:
+    """Before: when this ego would arrive. From the commitment on: the mover's timetable alone."""
+    track = Track(Town(), straight(), Fog())
+    timing = make_mover_timing(track, plan_on(track), phase=0.3, earliest=-0.4)
+    front = 150.0 - ego_body.LENGTH / 2
+    expected = timing.expect_meeting_time(at(front - 80.0, CRUISE), None)
+    assert expected == pytest.approx(10.0 + 80.0 / CRUISE + 0.3, abs=0.05)
+    assert timing.expect_meeting_time(at(front - 80.0, 3.0), None) > expected
+    # the commitment is to that very moment
+    here = at(timing.station, CRUISE)
+    commitment = timing.make_commitment(here)
+    meeting = timing.expect_meeting_time(here, None)
+    assert meeting == pytest.approx(commitment.starts + timing.seconds)
+    # an ego that stops, or speeds past, changes nothing any more
+    for ego in (at(timing.station + 1.0, 0.0, time=30.0), at(front + 50.0, 12.0, time=11.0)):
+        assert timing.expect_meeting_time(ego, commitment) == pytest.approx(meeting)
+
+
+def test_a_mover_on_notice_meets_the_ego_a_fixed_time_after_it_sets_off() -> None:
+    track = Track(Town(), straight())
+    meeting = PlannedMeeting(station=100.0, seconds=4.0, over=0.0)
+    plan = replace(plan_on(track), meeting=meeting)
+    timing = make_notice_timing(track, plan, seconds=4.0, speed=CRUISE, meets_after=9.0)
+    before = timing.expect_meeting_time(at(timing.station - 16.0, CRUISE), None)
+    assert before == pytest.approx(10.0 + 2.0 + 9.0, abs=0.05)
+    commitment = timing.make_commitment(at(timing.station, CRUISE))
+    assert timing.expect_meeting_time(at(0.0, 0.0, time=99.0), commitment) == 19.0
+
+
 def drive(
     context: AttemptContext, hazard: Encounter, brakes: Callable[[Encounter], bool]
 ) -> tuple[EgoState, bytes]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from harness.campaign.attempt.meetings import compute_seconds_to_meeting
 from harness.campaign.attempt.planning_step import SensedStep, SharedStep
 from harness.campaign.folder.inputs import list_file_changes
 from harness.campaign.settings.config import INTERVENTION, build_part
@@ -13,6 +15,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.common.errors import AttemptError, UserError
 from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.interventions.intervention import CHANGES, BoxChange, Intervention, Scene
+from harness.evaluation.interventions.meeting_window import WINDOW_PARTS
 from harness.records.arms import NONE, Arm
 from harness.records.schema import BOX_CHANGES
 from harness.types.record_names import DIFFERENCES
@@ -29,17 +32,25 @@ from harness.types.vocabulary import (
     Message,
     Perceived,
 )
+from harness.world.hazards.hazard import Hazard
 
 AXES = ("x", "y", "z", "length", "width", "height", "yaw")
 
 
 class InterveningSystem:
-    """Changes the boxes that a system perceived, before it drives by them."""
+    """Changes the boxes that a system perceived, before it drives by them.
+
+    Attributes:
+        hazards: those that were placed; a window counts from the meeting with them.
+    """
+
+    hazards: Sequence[Hazard] = ()
 
     def __init__(self, name: str, intervention: Intervention, settings: EvaluationSettings) -> None:
         self._name, self._intervention, self._settings = name, intervention, settings
         self._steps = self._changed = 0
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._steps_in: Counter[str] = Counter()  # planning steps by part of the drive
         self._columns: dict[str, list[Any]] = {column: [] for column in BOX_CHANGES.names}
 
     def change_boxes(
@@ -54,6 +65,9 @@ class InterveningSystem:
     ) -> Perceived:
         """Return the boxes to drive by; what the ego saw alone stays as it was."""
         truth, observation = sensed.truth, shared.observation
+        self._steps += 1
+        if not self._acts_now(sensed):
+            return perceived
         # perceive by messages on time: captured now, nothing disturbed, poses as they are
         on_time: Boxes | None = None
         if self._intervention.needs_on_time:
@@ -73,12 +87,21 @@ class InterveningSystem:
         )
         result = self._intervention.apply(scene)
         # record
-        self._steps += 1
         self._changed += bool(result.changes)
         for change in result.changes:
             actor = int(actors[change.actor]) if change.actor >= 0 else 0
             self._add_change(observation.frame - first_frame, change, actor)
         return Perceived(result.cooperative, perceived.ego_alone)
+
+    def _acts_now(self, sensed: SensedStep) -> bool:
+        """Return whether the window is open at this step, and count the step."""
+        window = self._intervention.window
+        if window is None:
+            return True
+        part = window.find_part(compute_seconds_to_meeting(self.hazards, sensed.state))
+        if part is not None:
+            self._steps_in[part] += 1
+        return window.is_open_in(part)
 
     def _add_change(self, frame: int, change: BoxChange, actor: int) -> None:
         self._counts[change.kind, change.pattern] += 1
@@ -109,9 +132,13 @@ class InterveningSystem:
             for kind in CHANGES
         }
         settings = self._settings
+        record = self._intervention.record()
+        if self._intervention.window is not None:
+            # no steps at all: no hazard with a meeting was placed, and nothing was changed
+            record["window"] |= {"steps": {part: self._steps_in[part] for part in WINDOW_PARTS}}
         return {
             "name": self._name,
-            **self._intervention.record(),
+            **record,
             "truth_filter": settings.truth_filter,
             "rule": settings.rule,
             "steps": self._steps,

@@ -271,6 +271,8 @@ def set_up_attempt(
         every = [place_hazard(spec, context, stack) for spec in specs]
         hazards = [hazard for hazard in every if hazard.cause != "no_place"]
         taken = [actor for hazard in hazards for actor in hazard.actors]
+        if intervening is not None:
+            intervening.hazards = hazards
         # traffic
         density: Traffic = build_part(settings["traffic"], "traffic")
         traffic = density.spawn_population(context, taken)

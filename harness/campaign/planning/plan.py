@@ -25,6 +25,7 @@ from harness.campaign.planning.compatibility import (
     list_system_notes,
 )
 from harness.campaign.planning.link_sizes import list_link_notes
+from harness.campaign.planning.meetings import refuse_windows_without_meeting
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
 from harness.campaign.settings.brakes import with_brakes
@@ -127,6 +128,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         [assignment.route.name for assignment in assignments], check_seeds(settings), arms
     )
     # what is refused now would fail in every attempt
+    refuse_windows_without_meeting(settings, assignments)
     refuse_unfit_scenes(
         settings, assignments, {arm.condition for arm in arms}, get_maps_folder(settings)
     )

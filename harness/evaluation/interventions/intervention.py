@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from harness.evaluation.frame_evaluation import EvaluatedFrame, EvaluationSettings, evaluate_frame
+from harness.evaluation.interventions.meeting_window import MeetingWindow
 from harness.types.overlap import compute_class_overlaps
 from harness.types.precision import find_parked_detections
 from harness.types.record_names import PATTERNS
@@ -121,6 +122,8 @@ class Intervention(ABC):
     """Changes the cooperative boxes of each planning step."""
 
     kind: ClassVar[str]  # repair or inject
+    window: MeetingWindow | None = None
+    """The planning steps at which it acts; None: all."""
 
     @property
     def needs_on_time(self) -> bool:

@@ -37,6 +37,7 @@ from harness.evaluation.interventions.intervention import (
     Scene,
     check_patterns,
 )
+from harness.evaluation.interventions.meeting_window import build_meeting_window
 from harness.evaluation.interventions.on_time import repair_boxes_to_on_time
 from harness.evaluation.patterns import compute_highest_overlap
 from harness.types.overlap import compute_class_overlaps
@@ -58,11 +59,14 @@ class Repair(Intervention):
         self,
         patterns: Sequence[str],  # of LCME, LCLE, LADE, CCME, CCLE, CADE, and rest on time
         repair_to: RepairTo = "truth",  # truth: no error; on_time: as messages on time have it
+        window: Sequence[str] | None = None,  # of early, late, after; null: the whole drive
+        last: float | None = None,  # s before the meeting with the hazard that are late
     ) -> None:
         if repair_to not in REPAIRS_TO:
             raise ValueError(f"repair_to = {repair_to!r}: unknown; valid: {', '.join(REPAIRS_TO)}")
         self.repair_to = repair_to
         self.patterns = check_patterns(patterns, DIFFERENCES if self.needs_on_time else PATTERNS)
+        self.window = build_meeting_window(window, last)
 
     @property
     def needs_on_time(self) -> bool:
@@ -76,9 +80,10 @@ class Repair(Intervention):
         return repair_boxes(scene, self.patterns)
 
     def record(self) -> dict[str, Any]:
-        """Return the patterns, and what they are repaired to where that is not the truth."""
+        """Return the patterns, and further settings where they are not the defaults."""
         repair_to = {"repair_to": self.repair_to} if self.needs_on_time else {}
-        return {"kind": self.kind, "patterns": list(self.patterns), **repair_to}
+        window = {} if self.window is None else {"window": self.window.make_record()}
+        return {"kind": self.kind, "patterns": list(self.patterns), **repair_to, **window}
 
 
 @dataclass(slots=True, eq=False)

@@ -69,6 +69,7 @@ class Encounter(Hazard):
     """
 
     plan: EncounterPlan
+    meets_ego: ClassVar[bool] = True
     drives_on: ClassVar[bool] = True
     """Whether the mover ends on a lane, where it can drive on as traffic."""
     notice: ClassVar[float] = 0.0
@@ -219,6 +220,10 @@ class Encounter(Hazard):
         if self._reveal_measured is None and self.manoeuvre.follower.actor.id in returned:
             to_go = self.get_conflict_station(self.plan) - ego_body.LENGTH / 2 - ego.station
             self._reveal_measured = to_go / max(ego.speed, STANDING)
+
+    def expect_meeting_time(self, ego: EgoState) -> float | None:
+        """Return when the mover is expected to meet the ego, by its timing."""
+        return self.timing.expect_meeting_time(ego, self.commitment)
 
     def report_encounter(self) -> EncounterReport | None:
         """Return how it met the ego, once it is placed."""

@@ -43,6 +43,8 @@ class Hazard(ABC):
     """What a hazard file may set, with defaults."""
     sizes: ClassVar[Mapping[str, Size]] = {}
     """Blueprints whose full length, width and height, m, its plans need, unless they are known."""
+    meets_ego: ClassVar[bool] = False
+    """Whether a road user of it comes to meet the ego, at an expected moment."""
 
     def __init_subclass__(cls) -> None:
         """Make the sizes known that a kind brings."""
@@ -115,6 +117,17 @@ class Hazard(ABC):
 
     def report_encounter(self) -> EncounterReport | None:
         """Return how it met the ego, if it is one to meet it."""
+        return None
+
+    def expect_meeting_time(self, ego: EgoState) -> float | None:
+        """Return when a road user of it is expected to meet the ego; None: there is no meeting.
+
+        Args:
+            ego: after the tick.
+
+        Returns:
+            Seconds of the simulator.
+        """
         return None
 
     def make_report(self) -> HazardReport:

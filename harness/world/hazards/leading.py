@@ -38,7 +38,16 @@ class LorryEncounter(Encounter):
 
     def sample_timing(self, track: Track, plan: EncounterPlan) -> MoverTiming:
         """Return that the lorry drives off when the ego is near."""
-        return make_notice_timing(track, plan, seconds=NOTICE, speed=CRUISE)
+        meets_after = self.compute_conflict_seconds(track, plan)
+        return make_notice_timing(
+            track, plan, seconds=NOTICE, speed=CRUISE, meets_after=meets_after
+        )
+
+    def compute_conflict_seconds(self, track: Track, plan: EncounterPlan) -> float:
+        """Return the seconds from the lorry's start to when an ego behind it is at the car."""
+        (lorry,) = plan.screens
+        start, _ = track.project_points(lorry.course.xyz[0, :2])
+        return lorry.course.compute_seconds(self.spec.station - float(start)) + AFTER
 
     def get_conflict_station(self, plan: EncounterPlan) -> float:
         """Return where the car's tail is when it stands."""
@@ -51,8 +60,7 @@ class LorryEncounter(Encounter):
     def compute_reveal_time(self, track: Track, plan: EncounterPlan) -> float:
         """Return the seconds from when an ego behind the lorry could first see the car."""
         (lorry,) = plan.screens
-        start, _ = track.project_points(lorry.course.xyz[0, :2])
-        seconds = lorry.course.compute_seconds(self.spec.station - float(start)) + AFTER
+        seconds = self.compute_conflict_seconds(track, plan)
         conflict = PlannedMeeting(station=self.spec.station, seconds=seconds, over=seconds)
         return SightApproach(track, plan.mover, conflict, leader=lorry).compute_reveal((lorry,))
 

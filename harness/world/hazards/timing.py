@@ -47,14 +47,48 @@ class MoverTiming:
         wait = max(left - self.seconds + self.phase, 0.0)
         return build_commitment(ego, wait)
 
+    def expect_meeting_time(self, ego: EgoState, commitment: MoverCommitment | None) -> float:
+        """Return the moment at which the ego and the mover are expected to meet: "the meeting".
+
+        Once the mover has committed, it is the moment at which the mover is in the ego's way by
+        its timetable: nothing that the ego does from then on changes it. Before, it is the moment
+        at which an ego that nothing hinders would arrive from where it is, at the speed that it
+        has, but for the mover's phase. So it comes from geometry and timetable; how the drive
+        ends is not in it.
+
+        Args:
+            ego: as it is now.
+            commitment: of the mover; None before it has committed.
+
+        Returns:
+            Seconds of the simulator; in the past once they should have met.
+        """
+        if commitment is not None:
+            return commitment.starts + self.seconds
+        left = self.nominal.compute_seconds_between(ego.station, ego.speed, self.arrival)
+        return ego.time + max(left + self.phase, self.seconds)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoticeTiming(MoverTiming):
-    """For what stands in the ego's lane in plain sight: it sets off when the ego is near."""
+    """For what stands in the ego's lane in plain sight: it sets off when the ego is near.
+
+    Attributes:
+        meets_after: seconds from when it sets off to when the ego is to be at the conflict.
+    """
+
+    meets_after: float
 
     def make_commitment(self, ego: EgoState) -> MoverCommitment:
         """Return that it sets off now."""
         return build_commitment(ego, 0.0)
+
+    def expect_meeting_time(self, ego: EgoState, commitment: MoverCommitment | None) -> float:
+        """Return the moment at which they meet: a fixed time after the mover sets off."""
+        if commitment is not None:
+            return commitment.starts + self.meets_after
+        left = self.nominal.compute_seconds_between(ego.station, ego.speed, self.station)
+        return ego.time + left + self.meets_after
 
 
 def build_commitment(ego: EgoState, wait: float) -> MoverCommitment:
@@ -96,7 +130,12 @@ def make_mover_timing(
 
 
 def make_notice_timing(
-    track: Track, plan: EncounterPlan, *, seconds: float, speed: float
+    track: Track,
+    plan: EncounterPlan,
+    *,
+    seconds: float,
+    speed: float,
+    meets_after: float | None = None,
 ) -> NoticeTiming:
     """Return the timing of a plan that starts so many seconds before a steady ego is there.
 
@@ -105,6 +144,7 @@ def make_notice_timing(
         plan: where mover and ego would meet.
         seconds: between the start and the ego's arrival.
         speed: of the steady ego, m/s.
+        meets_after: seconds between the start and the conflict; None: the same.
     """
     arrival = plan.meeting.station - ego_body.LENGTH / 2
     return NoticeTiming(
@@ -113,4 +153,5 @@ def make_notice_timing(
         arrival=arrival,
         seconds=seconds,
         phase=0.0,
+        meets_after=seconds if meets_after is None else meets_after,
     )

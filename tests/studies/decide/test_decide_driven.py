@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from crucible.subcommands import dispatch_subcommand
+from crucible.verification.comparing import check_reference_files
+from crucible.verification.decided import check_decided_campaigns
+from crucible.verification.reference import read_reference
 from harness.records.decided import DECIDE_FILE
 from tests.campaign.tiny import environment, files, write_route
 from tests.conftest import ROOT
@@ -95,5 +98,17 @@ def test_a_study_is_driven_killed_resumed_and_read(
         assert dispatch_subcommand(words) == 0, words
         assert said in capsys.readouterr().out
     assert (tmp_path / "t" / "sampling.csv").is_file()
+    # a reference of it: its lines follow from the packed results, and from no others
+    assert dispatch_subcommand(["reference", "p.parquet", "--out", "reference.json"]) == 0
+    reference = read_reference(tmp_path / "reference.json")
+    changed, campaigns = check_reference_files(tmp_path / "reference.json", reference)
+    assert not changed
+    wrong, (checked,) = check_decided_campaigns(campaigns, None)
+    assert not wrong
+    assert checked == f"{whole.name}: decide.jsonl: all {len(sampled)} lines follow from the results"
+    (packed,) = campaigns.values()
+    packed.decided = (packed.decided or "").replace('"estimate": ', '"estimate": 0')
+    (wrong_line,), _ = check_decided_campaigns(campaigns, None)
+    assert wrong_line.startswith(f"{whole.name}: decide.jsonl: line 4: not what")
     (unpacked,) = (tmp_path / "u").rglob(DECIDE_FILE)
     assert unpacked.read_bytes() == (whole / DECIDE_FILE).read_bytes()
