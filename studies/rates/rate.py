@@ -150,7 +150,9 @@ class RateSamples:
     def describe_distribution(self) -> str:
         """Return what the rate is of: the system, the routes and what is sampled."""
         several = len(self.routes) > 1
-        where = f"{len(self.routes)} routes, each as often" if several else f"route {self.routes[0]}"
+        where = (
+            f"{len(self.routes)} routes, each as often" if several else f"route {self.routes[0]}"
+        )
         names = ", ".join(parameter.name for parameter in self.space)
         return f"{self.system} on {where}, with {names} over the declared ranges"
 
