@@ -19,7 +19,7 @@ class TyreGrip:
 
     A car decelerates by no more than its tyres hold. CARLA's tyres have a friction of 3.5 on roads
     of 0.7: they hold more than twice the weight. Real ones hold 0.8 to 0.9 of it on dry asphalt
-    (J. Y. Wong, Theory of Ground Vehicles, chapter 1, table of average coefficients of road
+    (J. Y. Wong, Theory of Ground Vehicles, table 1.3, average values of coefficient of road
     adhesion). Less friction limits braking, bends and starts alike. Brake torque and driver stay
     as they are.
     """

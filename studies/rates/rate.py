@@ -39,7 +39,7 @@ COMMAND = CommandDeclaration(
 
 SMALLEST_RANGE_SHARE = 1e-6
 """Shares of a range nearer to its ends than this count as so far away."""
-NO_RATE = "The hit rate of a search is no failure probability, and is not used here."
+NO_RATE = "The share of failures of a search is no failure probability, and is not used here."
 
 
 def main(arguments: Sequence[str], program: str = "crucible rate") -> int:
@@ -135,11 +135,26 @@ class RateSamples:
         return [one.route.name for one in self.ready.assignments]
 
     @property
+    def system(self) -> str:
+        """The system whose rate it is."""
+        (name,) = self.ready.campaign["system"]
+        return str(name)
+
+    @property
     def space(self) -> Space:
         """The parameters without the choice of a route."""
         from studies.search.template import ROUTE_PARAMETER  # noqa: PLC0415
 
         return tuple(one for one in self.ready.search.space if one.name != ROUTE_PARAMETER)
+
+    def describe_distribution(self) -> str:
+        """Return what the rate is of: the system, the routes and what is sampled."""
+        several = len(self.routes) > 1
+        where = (
+            f"{len(self.routes)} routes, each as often" if several else f"route {self.routes[0]}"
+        )
+        names = ", ".join(parameter.name for parameter in self.space)
+        return f"{self.system} on {where}, with {names} over the declared ranges"
 
     def sample_points(self) -> Floats:
         """Return standard normal points (rounds, routes, parameters), some round the centre.
@@ -255,6 +270,7 @@ def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iter
     )
     evaluations: list[SearchEvaluation] = []
     failed: list[list[bool]] = []
+    narrow = False
     with (
         follow_evaluations(replace(ready, folder=folder), driven) as follower,
         open_driver(ready, folder, seed=compute_fresh_seed, listener=follower) as drives,
@@ -276,12 +292,18 @@ def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iter
             # (rounds, routes) whether it failed
             marks = np.array([one.failed for one in outcomes]).reshape(len(part), -1)
             failed += marks.tolist()
-            if is_interval_narrow(samples, points, failed, width) and has_enough_effective_samples(
-                samples, points, failed
-            ):
+            narrow = is_interval_narrow(samples, points, failed, width)
+            if narrow and has_enough_effective_samples(samples, points, failed):
                 break
         evaluations = ledger.evaluations
-    yield f"{len(evaluations)} attempts, {sum(map(sum, failed))} failed"
+    yield (
+        f"{format_quantity(len(evaluations), 'drive')} of {samples.system},"
+        f" {sum(map(sum, failed))} failed"
+    )
+    yield (
+        f"{len(failed)} of at most {format_quantity(len(rounds), 'round')}: the interval is"
+        f" {'as narrow as' if narrow else 'wider than'} --width {width:g}"
+    )
     yield from format_rate_lines(samples, points, np.array(failed))
     yield f"records: {folder}"
 
@@ -344,6 +366,7 @@ def compute_rate_interval(
 def format_rate_lines(samples: RateSamples, points: Floats, failed: Mask) -> Iterator[str]:
     """Yield the rate; with a proposal it is refused where too few samples carry it."""
     from analysis.statistics.rare import FEWEST_EFFECTIVE  # noqa: PLC0415
+    from harness.campaign.printing.tables import format_quantity  # noqa: PLC0415
 
     # (rounds, routes) weights of samples from near failures
     weights = compute_importance_weights(samples, points[: len(failed)])
@@ -362,6 +385,14 @@ def format_rate_lines(samples: RateSamples, points: Floats, failed: Mask) -> Ite
         )
     value = float((failed * weights).mean())
     yield f"rate {value:.3f} (95 % {low:.3f} to {high:.3f}, valid at any time)"
+    yield f"  of {samples.describe_distribution()}"
+    if not failed.any():
+        yield f"  no drive failed: 0 is no estimate; the rate is at most {high:.3f}"
+    elif failed.all():
+        yield f"  every drive failed: the rate is at least {low:.3f}"
     if len(samples.routes) > 1:
-        for route, at in zip(samples.routes, (failed * weights).mean(axis=0), strict=True):
-            yield f"  route {route}: {at:.3f}"
+        # (rounds, routes) over rounds
+        rates, counts = (failed * weights).mean(axis=0), failed.sum(axis=0)
+        for route, rate, count in zip(samples.routes, rates, counts, strict=True):
+            drives = format_quantity(len(failed), "drive")
+            yield f"  route {route}: {rate:.3f}, {count} of {drives} failed"

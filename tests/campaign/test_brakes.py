@@ -20,6 +20,7 @@ from tests.docs.braking import (
     FIGURE,
     REALISTIC,
     compute_hardest,
+    compute_regulation_distance,
     list_recorded_stops,
     list_stop_rows,
     render_braking_figure,
@@ -30,6 +31,14 @@ DYNAMICS = FIGURE.parents[1] / "explanation" / "dynamics.md"
 STICKING = 3
 """Ticks before standstill in which wheels that hardly move stick."""
 GRAVITY = 9.81
+
+
+def test_the_formula_of_the_regulation_agrees_with_its_published_values() -> None:
+    # 70 m from 100 km/h, and 6.43 m/s² once the brakes act: decision 0106
+    assert compute_regulation_distance(100.0) == pytest.approx(70.0)
+    for kmh in (14.4, 28.8, 50.0, 100.0):
+        way_of_braking = compute_regulation_distance(kmh) - 0.1 * kmh
+        assert (kmh / 3.6) ** 2 / (2 * way_of_braking) == pytest.approx(6.43, abs=0.005)
 
 
 def test_an_arm_does_not_name_the_brakes_of_the_simulator() -> None:

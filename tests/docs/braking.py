@@ -111,6 +111,15 @@ def compute_hardest(speeds: Floats) -> float:
     return float(-np.diff(speeds).min()) / DT
 
 
+def compute_regulation_distance(kmh: float) -> float:
+    """Return the stopping distance by the formula of UN Regulation No. 13-H, m.
+
+    Args:
+        kmh: speed when the pedal is pressed, km/h; the regulation tests from 100.
+    """
+    return 0.1 * kmh + 0.006 * kmh**2
+
+
 def list_stop_rows() -> Iterator[tuple[str, ...]]:
     """Yield for each speed the distance and the hardest braking, without and with realism."""
     for speed in SPEEDS:
@@ -118,8 +127,7 @@ def list_stop_rows() -> Iterator[tuple[str, ...]]:
         for grip in (None, TyreGrip(REALISTIC)):
             speeds, distance = simulate_stop(speed, grip)
             cells += [f"{distance:.1f} m", f"{compute_hardest(speeds):.1f} m/s²"]
-        kmh = 3.6 * speed
-        cells.append(f"{0.1 * kmh + 0.006 * kmh**2:.1f} m")
+        cells.append(f"{compute_regulation_distance(3.6 * speed):.1f} m")
         yield tuple(cells)
 
 

@@ -113,6 +113,47 @@ def test_a_rate_of_few_effective_samples_is_refused(ready: SearchPlan) -> None:
         list(format_rate_lines(samples, points, failed))
 
 
+@pytest.mark.parametrize(
+    ("failures", "sentence"),
+    [
+        (0, "  no drive failed: 0 is no estimate; the rate is at most 0."),
+        (20, "  every drive failed: the rate is at least 0."),
+        (7, None),
+    ],
+)
+def test_lines_of_a_rate_name_what_they_are_of(
+    ready: SearchPlan, failures: int, sentence: str | None
+) -> None:
+    samples = RateSamples(ready, None, 20)
+    (route,) = samples.routes
+    failed = np.arange(20)[:, None] < failures
+    rate, of_what, *rest = list(format_rate_lines(samples, samples.sample_points(), failed))
+    assert rate.startswith(f"rate {failures / 20:.3f} (95 % ")
+    assert of_what == (
+        f"  of late on route {route}, with delay, speed, phase over the declared ranges"
+    )
+    # one route has no line of its own
+    assert len(rest) == (sentence is not None)
+    if sentence is not None:
+        low, high = compute_rate_interval(samples, samples.sample_points(), failed)
+        assert rest[0].startswith(sentence)
+        assert float(rest[0].split()[-1]) == pytest.approx(low if failures else high, abs=5e-4)
+
+
+def test_each_of_several_routes_has_its_own_share(ready: SearchPlan) -> None:
+    (assignment,) = ready.assignments
+    samples = RateSamples(replace(ready, assignments=(assignment, assignment)), None, 4)
+    failed = np.array([[True, False], [True, True], [False, False], [True, False]])
+    lines = list(format_rate_lines(samples, samples.sample_points(), failed))
+    assert lines[0].startswith("rate 0.500 (95 % ")
+    assert "late on 2 routes, each as often, with" in lines[1]
+    name = samples.routes[0]
+    assert lines[2:] == [
+        f"  route {name}: 0.750, 3 of 4 drives failed",
+        f"  route {name}: 0.250, 1 of 4 drives failed",
+    ]
+
+
 class Late:
     """Drives in which long delays fail."""
 
@@ -132,12 +173,13 @@ def test_drives_go_on_until_enough_samples_carry_the_rate(
     here = replace(ready, folder=tmp_path / "out")
     evenly = replace(here, folder=tmp_path / "evenly")
     plain = list(drive_rate_rounds(RateSamples(evenly, None, 300), width=1.0, every=10))
-    assert plain[0].startswith("10 attempts")
+    assert plain[0].startswith("10 drives of late, ")
+    assert plain[1] == "10 of at most 300 rounds: the interval is as narrow as --width 1"
     centre = np.array([1.5, 0.0, 0.0])
     carrying = list(drive_rate_rounds(RateSamples(here, centre, 300), width=1.0, every=10))
     attempts = int(carrying[0].split()[0])
     assert 30 < attempts < 300
-    effective = float(carrying[1].split("failures ")[1].split(",")[0])
+    effective = float(carrying[2].split("failures ")[1].split(",")[0])
     assert 30 <= effective < 35
 
 
