@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from harness.campaign.exports.export import Export as Export
     from harness.channel.attacks.attack import Attack as Attack
     from harness.channel.attacks.attack import LyingMessage as LyingMessage
+    from harness.channel.compensation.compensation import Compensation as Compensation
+    from harness.channel.compensation.compensation import MovedBoxes as MovedBoxes
     from harness.channel.defences.defence import Defence as Defence
     from harness.channel.defences.defence import DefenceScene as DefenceScene
     from harness.channel.defences.defence import Judgement as Judgement

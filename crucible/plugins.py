@@ -32,6 +32,7 @@ SHIPPED_GROUPS = {
     "link": "a link",
     "attack": "an attack",
     "defence": "a defence",
+    "compensate": "a compensation",
     "routes": "a choice of routes",
     "export": "an export",
     "study": "a study",

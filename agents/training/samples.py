@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -158,15 +158,20 @@ def select_nearest_partners(place: SamplePlace, ego: AgentLook, most: int) -> li
     """Return the partners of the ego: the unit first, then vehicles, the nearest first."""
     if not most:
         return []
-    here = ego.lidar_in_world
     others = [
         read_agent_look(place, agent)
         for agent in place.scenario.list_agents()
         if agent != place.ego
     ]
+    return sort_nearest_partners(ego, others)[:most]
+
+
+def sort_nearest_partners(ego: AgentLook, others: Sequence[AgentLook]) -> list[AgentLook]:
+    """Return the looks of agents in range: the unit first, then vehicles, the nearest first."""
+    here = ego.lidar_in_world
     gaps = [math.hypot(o.lidar_in_world.x - here.x, o.lidar_in_world.y - here.y) for o in others]
     order = sorted(zip(gaps, others, strict=True), key=lambda pair: (pair[1].agent > 0, pair[0]))
-    return [look for gap, look in order if gap <= PARTNER_RANGE][:most]
+    return [look for gap, look in order if gap <= PARTNER_RANGE]
 
 
 def compute_hits_anyone(truth: GroundTruth, partners: Iterable[AgentLook]) -> Integers:

@@ -48,6 +48,8 @@ ATTACK: Literal["attack"] = "attack"
 """The factor of how partners lie; absent where none does."""
 DEFENCE: Literal["defence"] = "defence"
 """The factor of what judges messages between channel and fusion; absent where nothing does."""
+COMPENSATE: Literal["compensate"] = "compensate"
+"""The factor of what makes up for the age of messages; absent where nothing does."""
 ABSENT_VALUES: Mapping[str, str] = {
     BRAKES: DEFAULT_BRAKES,
     DRIVER: DEFAULT_DRIVER,

@@ -192,6 +192,18 @@ DEFENCES = _build_record_schema(
     _make_column("whole", pa.bool_(), "", "the message is rejected"),
 )
 
+COMPENSATED = _build_record_schema(
+    _FRAME,
+    _make_column("sender", _NAME, "", "a partner"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("box", pa.int32(), "", "number of the box in the message, from 0"),
+    _make_column("class", _NAME, "", "vehicle, pedestrian or cyclist"),
+    _make_column("age", pa.float64(), "s", "by the message's time stamp and the ego's clock"),
+    _make_column("velocity", _NAME, "", "message or estimated; none: the box stays"),
+    *_make_shift_columns("stated_", "the box in the world, as the message says"),
+    *_make_shift_columns("moved_", "the box in the world, as it is given to the system"),
+)
+
 EVENTS = _build_record_schema(
     _FRAME,
     _TIME,
@@ -322,6 +334,7 @@ ALL_TABLES = {
     "formatted": FORMATTED,
     "attacks": ATTACKS,
     "defences": DEFENCES,
+    "compensated": COMPENSATED,
 }
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
@@ -341,6 +354,7 @@ MOST_ROWS = {
     "formatted": 2_000_000,
     "attacks": 2_000_000,
     "defences": 2_000_000,
+    "compensated": 20_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
 ROWS_A_STEP = {
@@ -356,5 +370,6 @@ ROWS_A_STEP = {
     "formatted": 200,
     "attacks": 200,
     "defences": 2_000,
+    "compensated": 20_000,
 }
 """Rows for each of an attempt's planning steps, at most."""

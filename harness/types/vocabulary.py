@@ -263,6 +263,8 @@ class Message:
         capture_time: seconds.
         payload: boxes or points in the sender's LiDAR frame, or feature maps.
         octets: the message as a standard's format writes it; None: the payload as it is.
+        velocities_in_world: (N, 2) m/s in x and y of each box, NaN where the message states none;
+            None where its format has no velocities.
     """
 
     sender: str
@@ -272,6 +274,7 @@ class Message:
     lidar_in_world: Pose  # as believed by the sender at capture
     payload: Payload
     octets: bytes | None = None
+    velocities_in_world: Floats | None = None
 
     @property
     def size_bytes(self) -> int:

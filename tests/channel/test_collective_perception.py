@@ -281,3 +281,19 @@ def test_boxes_stand_upright_in_a_tilted_frame() -> None:
     there = transform_boxes(boxes, tilted, WORLD).geometry
     back = transform_boxes(made.payload, tilted, WORLD).geometry
     assert back == pytest.approx(there, abs=0.06)
+
+
+def test_velocities_are_given_on_where_the_message_states_them() -> None:
+    cpm = CpmFormat(inclusion=False)
+    given = []
+    for step in range(3):
+        made = cpm.write_message(make_message(make_boxes((2.0 * step, 1.0, 0.0, VEHICLE)), step))
+        assert made is not None
+        given.append(cpm.read_messages([made]).velocities_in_world)
+    # the first detection has no velocity
+    assert given[0] is not None
+    assert np.isnan(given[0]).all()
+    assert given[2] is not None
+    assert given[2].shape == (1, 2)
+    # 2 m in 0.2 s along the LiDAR's x
+    assert given[2][0] == pytest.approx([10 * math.cos(0.7), 10 * math.sin(0.7)], abs=0.1)

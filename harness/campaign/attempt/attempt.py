@@ -11,6 +11,7 @@ from harness.campaign.attempt.perception import PerceptionLoop
 from harness.campaign.attempt.playing import drive_until_over
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import (
+    build_compensation_record,
     build_crucible_record,
     build_driving_record,
     build_hazard_record,
@@ -27,6 +28,7 @@ from harness.campaign.attempt.setting_up import (
     set_up_brakes,
     set_up_changes,
     set_up_channel,
+    set_up_compensation,
     set_up_defence,
     set_up_driver,
     set_up_link,
@@ -89,6 +91,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             intervening=build_arm_intervention(settings, task.key.arm, context.seed),
             brakes=set_up_brakes(settings, task.key.arm),
             defence=set_up_defence(settings, task.key.arm),
+            compensation=set_up_compensation(settings, task.key.arm),
             view=view,
         ) as actors:
             recorder = drive_until_over(
@@ -119,12 +122,14 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             carriages=None if channel.link is None else channel.link.carriages,
             formatted=None if channel.message_format is None else channel.message_format.rows,
             security=perception.security.tables,
+            moved=None if (moving := perception.compensation) is None else moving.rows,
         )
         messages = {
             "reads": system.reads_messages,
             "fusion": get_fusion_stage(system),
             **channel.audit.build_record(),
             **perception.security.build_record(),
+            **({} if moving is None else build_compensation_record(moving)),
         }
         result = build_drive_result(
             task,

@@ -33,6 +33,7 @@ from harness.campaign.attempt.results import PrecisionAccumulator
 from harness.campaign.attempt.security import AttemptSecurity
 from harness.campaign.attempt.sensing import sense_scan
 from harness.channel.channel import Channel
+from harness.channel.compensation.compensation import Compensation
 from harness.channel.defences.defence import Defence
 from harness.channel.links.sight import AirSurroundings
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
@@ -93,6 +94,7 @@ class PerceptionLoop:
         view: LiveView,
         intervening: InterveningSystem | None = None,
         defence: Defence | None = None,
+        compensation: Compensation | None = None,
         agent_sensing: AgentSensing | None = None,
     ) -> None:
         self.partners = partners
@@ -102,6 +104,7 @@ class PerceptionLoop:
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
         self.security = AttemptSecurity(channel, defence, context, system)
+        self.compensation = compensation  # of the age of messages; None: they stay as they are
         self.agent_sensing = agent_sensing  # of a system that brings its sensors
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
@@ -253,6 +256,8 @@ class PerceptionLoop:
         messages = self._channel.deliver_messages(sensed.scan.time, present)
         with SystemBlame():
             messages = self.security.judge_messages(observation, messages, sensed.truth)
+            if self.compensation is not None:
+                messages = self.compensation.compensate_messages(observation, messages)
         return SharedStep(
             observation=observation,
             messages=messages,

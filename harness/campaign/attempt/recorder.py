@@ -13,6 +13,7 @@ from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.planning_step import EGO, DecidedStep, LidarHits
 from harness.campaign.attempt.signals import SignalLog
 from harness.campaign.attempt.surroundings import LidarSightings
+from harness.channel.compensation.compensation import MovedBoxes
 from harness.channel.delivery_audit import MessageRecord
 from harness.channel.effects import Shift
 from harness.channel.links.link import Carriage
@@ -25,6 +26,7 @@ from harness.records.points import pack_points
 from harness.records.schema import (
     AFTER_SENSING,
     BOXES,
+    COMPENSATED,
     DETECTED,
     EVENTS,
     FORMATTED,
@@ -241,10 +243,12 @@ class AttemptRecorder:
         carriages: Iterable[Carriage] | None = None,
         formatted: Iterable[FormatRow] | None = None,
         security: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
+        moved: Iterable[MovedBoxes] | None = None,
     ) -> None:
         """Write all tables; `links` where the link is not ideal, `formatted` not all native.
 
-        `security` are the tables of the attack and of the defence, as far as there are any.
+        `security` are the tables of the attack and of the defence, as far as there are any; `moved`
+        is what a compensation made of late boxes.
         """
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
@@ -276,6 +280,8 @@ class AttemptRecorder:
             writer.write_table("formatted", build_format_columns(formatted, self.first_frame))
         for name, rows in (security or {}).items():
             writer.write_table(name, count_frames_from(rows, self.first_frame))
+        if moved is not None:
+            writer.write_table("compensated", build_compensation_columns(moved, self.first_frame))
 
     def _list_sensing_columns(self, table: str) -> tuple[str, ...]:
         """Return the columns that sensing adds to a table."""
@@ -360,6 +366,29 @@ def build_format_columns(rows: Iterable[FormatRow], first_frame: int) -> dict[st
             "left_out": made.left_out,
         }
         _append_row(columns, row)
+    return columns
+
+
+def build_compensation_columns(
+    messages: Iterable[MovedBoxes], first_frame: int
+) -> dict[str, list[Any]]:
+    """Return the table of where boxes of late messages were stated, and where they were moved."""
+    columns: dict[str, list[Any]] = {name: [] for name in COMPENSATED.names}
+    for message in messages:
+        count = len(message.classes)
+        rows: dict[str, Iterable[Any]] = {
+            "frame": [message.frame - first_frame] * count,
+            "sender": [message.sender] * count,
+            "capture_frame": [message.capture_frame - first_frame] * count,
+            "box": range(count),
+            "class": CLASS_NAMES[message.classes],
+            "age": [message.age] * count,
+            "velocity": message.sources,
+            **dict(zip(("stated_x", "stated_y", "stated_yaw"), message.stated.T, strict=True)),
+            **dict(zip(("moved_x", "moved_y", "moved_yaw"), message.moved.T, strict=True)),
+        }
+        for name, values in rows.items():
+            columns[name].extend(values)
     return columns
 
 

@@ -19,6 +19,7 @@ from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.folder.inputs import list_file_changes
 from harness.campaign.settings.attacks import build_arm_attack
 from harness.campaign.settings.brakes import build_arm_brakes
+from harness.campaign.settings.compensations import build_arm_compensation
 from harness.campaign.settings.conditions import (
     build_condition_changes,
     build_condition_disturbances,
@@ -32,6 +33,7 @@ from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel, number_equal_names
+from harness.channel.compensation.compensation import Compensation
 from harness.channel.defences.defence import Defence
 from harness.channel.effects import Window
 from harness.channel.links.link import Link
@@ -174,6 +176,18 @@ def set_up_defence(settings: CampaignSettings, arm: Arm) -> Defence | None:
         raise AttemptError("agent_setup", str(problem)) from None
 
 
+def set_up_compensation(settings: CampaignSettings, arm: Arm) -> Compensation | None:
+    """Return the compensation of an arm; None where messages are fused as old as they are.
+
+    Raises:
+        AttemptError: class `agent_setup`: the compensation cannot be made.
+    """
+    try:
+        return build_arm_compensation(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
 def set_up_channel(settings: CampaignSettings, arm: Arm, window: Window) -> Channel:
     """Return the channel with the attack of an arm, and behind it the disturbances.
 
@@ -252,6 +266,7 @@ def set_up_attempt(
     intervening: InterveningSystem | None,
     brakes: TyreGrip | None,
     defence: Defence | None,
+    compensation: Compensation | None,
     view: LiveView,
 ) -> Iterator[AttemptActors]:
     """Spawn all actors of an attempt, and destroy them at the end."""
@@ -300,6 +315,7 @@ def set_up_attempt(
             partners=partners,
             intervening=intervening,
             defence=defence,
+            compensation=compensation,
             view=view,
             stack=stack,
         )
@@ -308,6 +324,8 @@ def set_up_attempt(
         channel.reset(context.seed, context.route.name)
         if defence is not None:
             defence.reset(context.seed)
+        if compensation is not None:
+            compensation.reset()
         if has_image_reader(system) or brings_sensors(system):
             stack.callback(context.world.set_weather, context.world.get_weather())
             show_air(context.world, channel.describe_air())
@@ -371,6 +389,7 @@ def set_up_perception(
     partners: PartnerFleet,
     intervening: InterveningSystem | None,
     defence: Defence | None,
+    compensation: Compensation | None,
     view: LiveView,
     stack: ExitStack,
 ) -> PerceptionLoop:
@@ -397,6 +416,7 @@ def set_up_perception(
         view=view,
         intervening=intervening,
         defence=defence,
+        compensation=compensation,
         agent_sensing=agent_sensing,
     )
     stack.callback(perception.close_lidar)

@@ -29,6 +29,7 @@ from harness.campaign.planning.meetings import refuse_windows_without_meeting
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
 from harness.campaign.settings.brakes import with_brakes
+from harness.campaign.settings.compensations import find_uncompensated_arms, with_compensations
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
     describe_ground_truth,
@@ -218,13 +219,15 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
     ]
     refuse_uncommon_truth(settings, arms)
     arms = with_message_formats(settings, with_links(settings, arms))
-    arms = with_brakes(settings, with_attacks_and_defences(settings, arms))
+    arms = with_compensations(settings, with_attacks_and_defences(settings, arms))
+    arms = with_brakes(settings, arms)
     arms = with_interventions(settings, with_drivers(settings, arms))
     reasons = {
         **find_arms_without_intervention(settings, arms),
         **find_arms_without_driver(settings, arms),
         **find_unfit_arms(settings, arms),
         **find_insecure_arms(settings, arms),
+        **find_uncompensated_arms(settings, arms),
     }
     factors = list_varying_factors(arms)
     described = tuple(
@@ -241,6 +244,7 @@ def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     count *= (1 + len(settings.get("driver", {}))) * (1 + len(settings.get("brakes", {})))
     count *= (1 + len(settings.get("link", {}))) * (1 + len(settings.get("message_format", {})))
     count *= (1 + len(settings.get("attack", {}))) * (1 + len(settings.get("defence", {})))
+    count *= 1 + len(settings.get("compensate", {}))
     if count > MOST_ARMS:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
 

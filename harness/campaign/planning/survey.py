@@ -235,6 +235,7 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "message_format": settings.get("message_format", {}),
         "attack": settings.get("attack", {}),
         "defence": settings.get("defence", {}),
+        "compensate": settings.get("compensate", {}),
         "brakes": settings.get("brakes", {}),
     }
     for group, named in groups.items():

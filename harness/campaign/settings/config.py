@@ -29,6 +29,7 @@ from harness.common.plugins import (
 from harness.records.arms import (
     ATTACK,
     BRAKES,
+    COMPENSATE,
     DEFAULT_BRAKES,
     DEFAULT_DRIVER,
     DEFENCE,
@@ -64,6 +65,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "message_format": "harness.channel.messages.",
     "attack": "harness.channel.attacks.",
     "defence": "harness.channel.defences.",
+    "compensate": "harness.channel.compensation.",
     "brakes": "harness.world.brakes.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
@@ -104,8 +106,8 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     # and for the simulator's brakes
     if whole.get(BRAKES, True) in ({}, {DEFAULT_BRAKES: None}):
         del whole[BRAKES]
-    # and for honest partners whose messages nothing judges
-    for group in (ATTACK, DEFENCE):
+    # and for honest partners whose messages nothing judges or moves
+    for group in (ATTACK, DEFENCE, COMPENSATE):
         if whole.get(group, True) in ({}, {NONE: None}):
             del whole[group]
     # and for campaigns that keep no pictures

@@ -76,7 +76,12 @@ class Judgement:
         if self.kept.all():
             return self.message
         assert isinstance(self.message.payload, Boxes)
-        return replace(self.message, payload=self.message.payload[self.kept])
+        stated = self.message.velocities_in_world
+        return replace(
+            self.message,
+            payload=self.message.payload[self.kept],
+            velocities_in_world=None if stated is None else stated[self.kept],
+        )
 
 
 class Defence:

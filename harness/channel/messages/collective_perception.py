@@ -50,7 +50,7 @@ class KnownObject:
     row: Floats  # (7,)
     class_index: int
     score: float
-    velocity: tuple[float, float]  # m/s
+    velocity: tuple[float, float] | None  # m/s; None: the message states none
     measured: float  # s
 
 
@@ -186,17 +186,22 @@ class CpmFormat(MessageFormat):
             np.array([one.class_index for one in known], np.int64),
             np.array([one.score for one in known], np.float64),
         )
-        return replace(newest, payload=transform_boxes(in_world, WORLD, newest.lidar_in_world))
+        velocities = [one.velocity or (math.nan, math.nan) for one in known]
+        return replace(
+            newest,
+            payload=transform_boxes(in_world, WORLD, newest.lidar_in_world),
+            velocities_in_world=np.array(velocities).reshape(len(known), 2),
+        )
 
     def _learn_objects(self, station: HeardStation, cpm: Cpm) -> None:
         """Take the objects of a message for what they are now."""
         for seen in cpm.objects:
-            east, north = seen.velocity or (0.0, 0.0)
+            stated = seen.velocity
             station.objects[seen.object_id] = KnownObject(
                 row=self._place_object(seen, cpm.position),
                 class_index=seen.class_index,
                 score=seen.confidence,
-                velocity=(east, -north),
+                velocity=None if stated is None else (stated[0], -stated[1]),
                 measured=cpm.time - START + seen.measured,
             )
 
@@ -294,5 +299,6 @@ def get_orientation(message: Message) -> float | None:
 def move_row(one: KnownObject, now: float) -> Floats:
     """Return an object's box where its velocity has taken it."""
     row = one.row.copy()
-    row[:2] += np.array(one.velocity) * (now - one.measured)
+    if one.velocity is not None:
+        row[:2] += np.array(one.velocity) * (now - one.measured)
     return row

@@ -1,0 +1,453 @@
+"""`compare_compensation`: detection with late messages, as old as they are and compensated.
+
+Every scheme is asked at the same moments of the same recordings, for each latency: with messages as
+they arrive and, where partners send boxes, with boxes moved by age (`compensate=boxes`). Messages
+arrive moment after moment, so that velocities are estimated as in a drive. Differences are paired;
+intervals are of a bootstrap over scenarios.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+
+from agents.training.detection_metrics import (
+    HEADLINE,
+    LEAST_HITS,
+    match_sample,
+    repeat_pools,
+    sample_scenario_counts,
+)
+from agents.training.late_messages import RecordedSharing, ScenarioLooks, make_recorded_sharings
+from harness.channel.compensation.boxes import WORLD, BoxCompensation
+from harness.channel.compensation.compensation import MovedBoxes
+from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.fitting_table import FittingTable
+from harness.common.progress_bar import track_items
+from harness.common.recordings import RecordedScenario
+from harness.datasets.opening import open_recordings
+from harness.evaluation.box_residuals import UserPlaces, measure_box_residuals
+from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
+from harness.types.geometry import transform_boxes
+from harness.types.precision import ClassMatches, compute_average_precision, pool_matches
+from harness.types.record_names import PATTERNS
+from harness.types.vocabulary import CLASSES, Floats, Integers
+
+NONE, BOXES = "none", "boxes"
+HISTORY = 5
+"""Moments with messages before the first that is evaluated."""
+RESAMPLES = 400
+ArmKey: TypeAlias = tuple[str, float, str]
+"""Scheme, latency in seconds, compensation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompensationOptions:
+    """What is to be compared on what."""
+
+    schemes: tuple[str, ...]
+    data: list[Path]
+    latencies: tuple[float, ...]  # s
+    most: int  # samples, spread evenly
+    settings: Mapping[str, Any]  # of `BoxCompensation`
+    out: Path | None  # where the numbers go too
+
+
+@dataclass(slots=True)
+class LateOutcomes:
+    """What became of the detections of one scheme, latency and compensation, sample by sample."""
+
+    matches: dict[str, list[ClassMatches]] = field(
+        default_factory=lambda: {name: [] for name in CLASSES}
+    )
+    counts: list[dict[str, int]] = field(default_factory=list)
+    boxes: list[dict[str, Any]] = field(default_factory=list)  # of late messages, one row each
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EgoMoments:
+    """An ego of a scenario, and its moments that are evaluated."""
+
+    scene: ScenarioLooks
+    ego: int
+    moments: Sequence[int]
+
+
+def compare_compensation(options: CompensationOptions) -> dict[ArmKey, LateOutcomes]:
+    """Print tables of precision, patterns and errors of position; return their outcomes."""
+    schemes = {name: make_recorded_sharings(name) for name in options.schemes}
+    for name, (driving, _) in schemes.items():
+        if not driving.system.reads_messages:
+            raise UserError(f"--schemes {name}: reads no messages; none of them is late")
+    recorded = [scenario for folder in options.data for scenario in open_recordings(folder)]
+    late = count_late_moments(recorded, options.latencies)
+    first = max(late.values()) + HISTORY
+    places = list_evaluated_places(recorded, first, options.most)
+    outcomes: dict[ArmKey, LateOutcomes] = {}
+    scenarios: list[str] = []
+    for scenario in track_items([*places], "scenarios"):
+        scene = ScenarioLooks.read(recorded[scenario])
+        for ego, moments in places[scenario].items():
+            scenarios += [scene.scenario.folder.name] * len(moments)
+            place = EgoMoments(scene, ego, moments)
+            for sharing in schemes.values():
+                add_ego_outcomes(place, sharing, late, options=options, outcomes=outcomes)
+        for both in schemes.values():
+            for sharing_kind in both:
+                sharing_kind.forget_payloads()
+    console = Console()
+    for table in make_tables(outcomes, scenarios):
+        console.print(table)
+    console.print(
+        f"{len(scenarios)} samples of {len(set(scenarios))} scenarios. True boxes count with"
+        f" {LEAST_HITS} LiDAR returns of the ego or of a partner, in the window of the network."
+    )
+    if options.out is not None:
+        record = make_record(outcomes, scenarios, options)
+        write_whole(options.out, json.dumps(record, indent=1) + "\n")
+    return outcomes
+
+
+def count_late_moments(
+    recorded: Sequence[RecordedScenario], latencies: Sequence[float]
+) -> dict[float, int]:
+    """Return how many looks make each latency, which is 0 or a multiple of the interval."""
+    interval = recorded[0].interval
+    for scenario in recorded:
+        if not math.isclose(scenario.interval, interval):
+            raise UserError(
+                f"{scenario.folder}: looks are {scenario.interval:g} s apart, those of"
+                f" {recorded[0].folder.name} {interval:g} s; recordings of one interval are needed"
+            )
+    looks = {latency: round(latency / interval) for latency in latencies}
+    for latency, count in looks.items():
+        if not math.isclose(latency, count * interval, abs_tol=1e-9):
+            raise UserError(
+                f"--latencies {latency:g}: looks are {interval:g} s apart; a multiple is needed;"
+                " `crucible collect --interval 0.1` records looks for 0.1 s, 0.2 s, ..."
+            )
+    return looks
+
+
+def list_evaluated_places(
+    recorded: Sequence[RecordedScenario], first: int, most: int
+) -> dict[int, dict[int, list[int]]]:
+    """Return the moments that are evaluated, by scenario (its number) and ego."""
+    every = [
+        (number, ego, moment)
+        for number, scenario in enumerate(recorded)
+        for ego in scenario.list_egos()
+        for moment in range(first, len(scenario.list_moments(ego)))
+    ]
+    if not every:
+        raise UserError(
+            f"{recorded[0].folder.parent}: no vehicle in it has {first + 1} looks, which the"
+            f" longest latency needs; `crucible collect --looks {first + 6} --interval 0.1` records"
+            " more"
+        )
+    chosen: dict[int, dict[int, list[int]]] = {}
+    for number, ego, moment in every[:: math.ceil(len(every) / most)]:
+        chosen.setdefault(number, {}).setdefault(ego, []).append(moment)
+    return chosen
+
+
+def add_ego_outcomes(
+    place: EgoMoments,
+    sharing: tuple[RecordedSharing, RecordedSharing],
+    late: Mapping[float, int],
+    *,
+    options: CompensationOptions,
+    outcomes: dict[ArmKey, LateOutcomes],
+) -> None:
+    """Ask a scheme at an ego's moments under all latencies, and add what becomes of it."""
+    for latency, looks in late.items():
+        for compensate in (NONE, BOXES) if sharing[0].sends_boxes else (NONE,):
+            arm = outcomes.setdefault((sharing[0].name, latency, compensate), LateOutcomes())
+            for one in sharing:
+                moving = BoxCompensation(**options.settings) if compensate == BOXES else None
+                add_arm_outcomes(place, one, looks=looks, moving=moving, arm=arm)
+
+
+def add_arm_outcomes(
+    place: EgoMoments,
+    sharing: RecordedSharing,
+    *,
+    looks: int,
+    moving: BoxCompensation | None,
+    arm: LateOutcomes,
+) -> None:
+    """Let messages arrive so many looks late, moment after moment; evaluate at some moments."""
+    settings = make_window(sharing)
+    scene, ego, moments = place.scene, place.ego, place.moments
+    for moment in range(looks, max(moments) + 1):
+        if moving is None and moment not in moments:
+            continue
+        observation = scene.observe_ego(ego, moment)
+        messages = [
+            sharing.make_message(scene, partner.agent, moment - looks, ego=ego)
+            for partner in scene.list_partners(ego, moment)
+        ]
+        if moving is not None:
+            moving.rows = []
+            messages = [*moving.compensate_messages(observation, messages)]
+        if moment not in moments:
+            continue
+        answer = sharing.perceive(observation, messages, scene.looks[ego][moment])
+        sample = scene.make_sample(ego, moment)
+        if sharing.every_score:
+            # precision of all detections, whatever their score
+            for cell, matches in match_sample(sample, answer.cooperative, sharing.grid):
+                visible, overlap, kind, band = cell
+                if (visible, overlap, band) == ("anyone", 0.5, HEADLINE[kind]):
+                    arm.matches[kind].append(matches)
+            continue
+        frame = evaluate_frame(
+            sample.truth,
+            sample.hits_anyone,
+            ego_alone=answer.ego_alone,
+            cooperative=answer.cooperative,
+            settings=settings,
+            parked=sample.parked,
+        )
+        counts = frame.count_patterns()
+        arm.counts.append({name: int(counts[name]) for name in PATTERNS})
+        if moving is not None:
+            arm.boxes += list_moved_rows(scene, ego, moving.rows)
+
+
+def make_window(sharing: RecordedSharing) -> EvaluationSettings:
+    """Return how frames are evaluated: in the window of the network."""
+    return EvaluationSettings(
+        truth_filter="anyone",
+        least_hits=LEAST_HITS,
+        ahead=sharing.grid.high[0],
+        behind=-sharing.grid.low[0],
+        lateral=sharing.grid.high[1],
+    )
+
+
+def list_moved_rows(
+    scene: ScenarioLooks, ego: int, moved: Sequence[MovedBoxes]
+) -> list[dict[str, Any]]:
+    """Return a row for each box of late messages that stands for a road user: moved, errors (m)."""
+    rows = []
+    for one in moved:
+        residuals = measure_box_residuals(
+            one.stated[:, :2],
+            one.moved[:, :2],
+            one.classes,
+            captured=get_user_places(scene, ego, one.capture_frame),
+            now=get_user_places(scene, ego, one.frame),
+        )
+        metres = np.linalg.norm((one.moved - one.stated)[:, :2], axis=1)
+        rows += [
+            {
+                "class": CLASSES[int(one.classes[number])],
+                "known": one.sources[number] != "none",
+                "moved": float(metres[number]),
+                "stated": float(residuals.stated[number]),
+                "left": float(residuals.moved[number]),
+            }
+            for number in np.flatnonzero(~np.isnan(residuals.stated)).tolist()
+        ]
+    return rows
+
+
+def get_user_places(scene: ScenarioLooks, ego: int, moment: int) -> UserPlaces:
+    """Return where road users around an ego are at a moment; the ego is not among them."""
+    look = scene.looks[ego][moment]
+    in_world = transform_boxes(look.truth.boxes_in_lidar, look.lidar_in_world, WORLD)
+    return UserPlaces(
+        ids=look.truth.actor_ids, classes=in_world.classes, xy=in_world.geometry[:, :2]
+    )
+
+
+def compute_precision(arm: LateOutcomes, kind: str) -> float:
+    """Return the average precision of a class, all-point; NaN without a true box."""
+    pool = pool_matches(arm.matches[kind])
+    return compute_average_precision(pool, "all_point") if pool.truths else math.nan
+
+
+def resample_precisions(arm: LateOutcomes, kind: str, scenarios: Sequence[str]) -> Floats:
+    """Return the average precision in each resample of scenarios, always the same resamples."""
+    names, number = np.unique(scenarios, return_inverse=True)
+    pools = [
+        pool_matches(m for m, n in zip(arm.matches[kind], number, strict=True) if n == scenario)
+        for scenario in range(len(names))
+    ]
+    weights = sample_scenario_counts(len(names), RESAMPLES)
+    return np.array(
+        [compute_average_precision(repeat_pools(pools, times), "all_point") for times in weights]
+    )
+
+
+def estimate_precision_gain(
+    arms: tuple[LateOutcomes, LateOutcomes], kind: str, scenarios: Sequence[str]
+) -> tuple[float, float, float]:
+    """Return the precision of the second arm less that of the first, with its 95 % interval."""
+    a, b = (resample_precisions(arm, kind, scenarios) for arm in arms)
+    # resamples without a true box have no precision
+    apart = (b - a)[np.isfinite(b - a)]
+    low, high = np.percentile(apart, (2.5, 97.5)) if len(apart) else (math.nan, math.nan)
+    first, second = (compute_precision(arm, kind) for arm in arms)
+    return second - first, float(low), float(high)
+
+
+def estimate_count_change(
+    arms: tuple[LateOutcomes, LateOutcomes], names: Sequence[str], scenarios: Sequence[str]
+) -> tuple[float, float, float]:
+    """Return patterns a sample of the second arm less those of the first, with a 95 % interval."""
+    scenes, number = np.unique(scenarios, return_inverse=True)
+    first, second = (
+        np.array([sum(one[name] for name in names) for one in arm.counts], np.float64)
+        for arm in arms
+    )
+    # (scenarios,) sums, then (resamples,) means over samples
+    sums = np.bincount(number, second - first, len(scenes))
+    sizes: Integers = np.bincount(number, minlength=len(scenes))
+    weights = sample_scenario_counts(len(scenes), RESAMPLES)
+    low, high = np.percentile(weights @ sums / (weights @ sizes), (2.5, 97.5))
+    return float((second - first).mean()), float(low), float(high)
+
+
+def make_tables(
+    outcomes: Mapping[ArmKey, LateOutcomes], scenarios: Sequence[str]
+) -> Iterator[FittingTable]:
+    """Yield the tables: precision, patterns, errors of position."""
+    precision = start_table(
+        "AP @0.5, all-point: vehicles within 50 m, pedestrians and cyclists within 30 m",
+        ("scheme", "latency, s", "compensate"),
+        [*CLASSES, *(f"{name}\ngain, 95 %" for name in CLASSES)],
+    )
+    patterns = start_table(
+        "Error patterns a sample",
+        ("scheme", "latency, s", "compensate"),
+        [*PATTERNS, "all", "all, change\n95 %"],
+    )
+    for key, arm in outcomes.items():
+        scheme, latency, compensate = key
+        names = (scheme, f"{latency:g}", compensate)
+        plain = outcomes[scheme, latency, NONE]
+        moved = compensate != NONE
+        gains = (estimate_precision_gain((plain, arm), kind, scenarios) for kind in CLASSES)
+        precision.add_row(
+            *names,
+            *(f"{compute_precision(arm, kind):.3f}" for kind in CLASSES),
+            *(format_change(gain, 3) if moved else "" for gain in gains),
+        )
+        means = [float(np.mean([one[name] for one in arm.counts])) for name in PATTERNS]
+        change = estimate_count_change((plain, arm), PATTERNS, scenarios)
+        patterns.add_row(
+            *names,
+            *(f"{mean:.2f}" for mean in (*means, sum(means))),
+            format_change(change, 2) if moved else "",
+        )
+    yield precision
+    yield patterns
+    yield make_residual_table(outcomes)
+
+
+def make_residual_table(outcomes: Mapping[ArmKey, LateOutcomes]) -> FittingTable:
+    """Return how far boxes of road users were moved, and the error of position before and after."""
+    table = start_table(
+        "Boxes of late messages: error of position against the truth of the present",
+        ("scheme", "latency, s", "class"),
+        ["boxes", "with\nvelocity", "moved, m", "error as\nstated, m", "error\nleft, m"],
+    )
+    for row in list_residuals(outcomes):
+        table.add_row(
+            row["scheme"],
+            f"{row['latency']:g}",
+            row["class"],
+            str(row["boxes"]),
+            f"{100 * row['with velocity']:.0f} %",
+            *(f"{row[name]:.2f}" for name in ("moved", "stated", "left")),
+        )
+    return table
+
+
+def list_residuals(outcomes: Mapping[ArmKey, LateOutcomes]) -> Iterator[dict[str, Any]]:
+    """Yield the means of errors of position (m), by scheme, latency and class."""
+    for (scheme, latency, compensate), arm in outcomes.items():
+        for kind in CLASSES:
+            boxes = [row for row in arm.boxes if row["class"] == kind]
+            if compensate != NONE and boxes:
+                yield {
+                    "scheme": scheme,
+                    "latency": latency,
+                    "class": kind,
+                    "boxes": len(boxes),
+                    "with velocity": float(np.mean([row["known"] for row in boxes])),
+                    **{
+                        name: float(np.mean([row[name] for row in boxes]))
+                        for name in ("moved", "stated", "left")
+                    },
+                }
+
+
+def start_table(title: str, names: Sequence[str], numbers: Sequence[str]) -> FittingTable:
+    """Return an empty table."""
+    table = FittingTable(*names, title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for head in numbers:
+        table.add_column(head, justify="right")
+    return table
+
+
+def format_change(change: tuple[float, float, float], digits: int) -> str:
+    """Return a difference with its interval; a dash where there is none."""
+    value, low, high = change
+    if math.isnan(value):
+        return "-"
+    return f"{value:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})"
+
+
+def make_record(
+    outcomes: Mapping[ArmKey, LateOutcomes],
+    scenarios: Sequence[str],
+    options: CompensationOptions,
+) -> dict[str, Any]:
+    """Return the numbers of the tables for a file."""
+    arms = []
+    for (scheme, latency, compensate), arm in outcomes.items():
+        plain = outcomes[scheme, latency, NONE]
+        row: dict[str, Any] = {
+            "scheme": scheme,
+            "latency": latency,
+            "compensate": compensate,
+            "precision": {kind: round_number(compute_precision(arm, kind)) for kind in CLASSES},
+            "patterns": {
+                name: round_number(float(np.mean([one[name] for one in arm.counts])))
+                for name in PATTERNS
+            },
+        }
+        if compensate != NONE:
+            row["precision, gain"] = {
+                kind: [*map(round_number, estimate_precision_gain((plain, arm), kind, scenarios))]
+                for kind in CLASSES
+            }
+            row["patterns, change"] = {
+                name: [*map(round_number, estimate_count_change((plain, arm), [name], scenarios))]
+                for name in PATTERNS
+            }
+        arms.append(row)
+    return {
+        "samples": len(scenarios),
+        "scenarios": len(set(scenarios)),
+        "settings": dict(options.settings),
+        "arms": arms,
+        "errors of position": [*list_residuals(outcomes)],
+    }
+
+
+def round_number(value: float) -> float | None:
+    """Return a number for a file."""
+    return None if math.isnan(value) else round(value, 4)
