@@ -23,6 +23,7 @@ from harness.types.vocabulary import Floats, Mask
 if TYPE_CHECKING:
     from studies.search.candidates import SearchCandidate, SearchEvaluation
     from studies.search.configuration import SearchPlan
+    from studies.search.following import DrivenEvaluations
     from studies.space import Space
 
 COMMAND = CommandDeclaration(
@@ -101,6 +102,7 @@ def run_rate_command(options: argparse.Namespace) -> int:
     """Sample, drive and print the rate with its interval."""
     from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from studies.search.configuration import compose_search_config, plan_search  # noqa: PLC0415
+    from studies.search.following import show_evaluations_plan  # noqa: PLC0415
 
     for name in ("rounds", "every"):
         if getattr(options, name) < 1:
@@ -115,6 +117,9 @@ def run_rate_command(options: argparse.Namespace) -> int:
     if options.proposal is not None:
         centre = compute_proposal_centre(options.proposal, ready, trust=options.trust)
     samples = RateSamples(ready, centre, options.rounds)
+    if ready.campaign["dry_run"]:
+        show_evaluations_plan(replace(ready, folder=samples.folder), samples.describe_drives())
+        return 0
     for line in drive_rate_rounds(samples, width=options.width, every=options.every):
         print_campaign_line(line)
     print_campaign_line(NO_RATE)
@@ -146,6 +151,30 @@ class RateSamples:
         from studies.search.template import ROUTE_PARAMETER  # noqa: PLC0415
 
         return tuple(one for one in self.ready.search.space if one.name != ROUTE_PARAMETER)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its records: next to that of a search of the same configuration."""
+        return self.ready.folder.with_name(f"{self.ready.folder.name}-rate")
+
+    def describe_drives(self) -> DrivenEvaluations:
+        """Return how many drives there will be, at most, and how many are made."""
+        from harness.campaign.printing.tables import format_quantity  # noqa: PLC0415
+        from studies.search.driving import LEDGER_FOLDER  # noqa: PLC0415
+        from studies.search.following import DrivenEvaluations  # noqa: PLC0415
+        from studies.search.ledger import LEDGER_FILE, count_ledger_evaluations  # noqa: PLC0415
+
+        rounds, routes = (
+            format_quantity(number, word)
+            for number, word in ((self.rounds, "round"), (len(self.routes), "route"))
+        )
+        return DrivenEvaluations(
+            plan=f"up to {rounds} × {routes}, until the interval is narrow",  # noqa: RUF001
+            total=self.rounds * len(self.routes),
+            done=count_ledger_evaluations(self.folder / LEDGER_FOLDER / LEDGER_FILE),
+            at_most=True,
+            word="drive",
+        )
 
     def describe_distribution(self) -> str:
         """Return what the rate is of: the system, the routes and what is sampled."""
@@ -238,13 +267,8 @@ def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iter
     """Drive until the rate is as precise as asked for; yield lines about it."""
     from harness.campaign.printing.tables import format_quantity  # noqa: PLC0415
     from studies.search.driving import LEDGER_FOLDER, compute_fresh_seed, open_driver  # noqa: PLC0415
-    from studies.search.following import DrivenEvaluations, follow_evaluations  # noqa: PLC0415
-    from studies.search.ledger import (  # noqa: PLC0415
-        LEDGER_FILE,
-        count_ledger_evaluations,
-        make_ledger_header,
-        open_ledger,
-    )
+    from studies.search.following import follow_evaluations  # noqa: PLC0415
+    from studies.search.ledger import make_ledger_header, open_ledger  # noqa: PLC0415
     from studies.search.recorded import RecordedMapper  # noqa: PLC0415
 
     ready = samples.ready
@@ -258,21 +282,12 @@ def drive_rate_rounds(samples: RateSamples, *, width: float, every: int) -> Iter
         },
         {},
     )
-    folder = ready.folder.with_name(f"{ready.folder.name}-rate")
-    routes = len(samples.routes)
-    driven = DrivenEvaluations(
-        plan=f"up to {format_quantity(len(rounds), 'round')} × {format_quantity(routes, 'route')},"  # noqa: RUF001
-        " until the interval is narrow",
-        total=len(rounds) * routes,
-        done=count_ledger_evaluations(folder / LEDGER_FOLDER / LEDGER_FILE),
-        at_most=True,
-        word="drive",
-    )
+    folder = samples.folder
     evaluations: list[SearchEvaluation] = []
     failed: list[list[bool]] = []
     narrow = False
     with (
-        follow_evaluations(replace(ready, folder=folder), driven) as follower,
+        follow_evaluations(replace(ready, folder=folder), samples.describe_drives()) as follower,
         open_driver(ready, folder, seed=compute_fresh_seed, listener=follower) as drives,
         open_ledger(folder / LEDGER_FOLDER, header) as ledger,
     ):

@@ -48,6 +48,11 @@ class DrivenEvaluations:
     at_most: bool = False
     word: str = ""
 
+    @property
+    def left(self) -> int:
+        """How many are not in the ledger; where fewer may do, the most."""
+        return max(self.total - self.done, 0)
+
     def format_line(self, evaluation: SearchEvaluation) -> str:
         """Return an evaluation on one line."""
         number, outcome = evaluation.candidate.number, evaluation.outcome
@@ -107,6 +112,16 @@ class EvaluationsTable(LiveTable, SearchFollower):
             self.skip_attempt()
 
 
+def show_evaluations_plan(ready: SearchPlan, driven: DrivenEvaluations) -> None:
+    """Print what would be driven, how long it would take, and where: `dry_run=true`.
+
+    Args:
+        ready: what would be driven.
+        driven: how many evaluations, and of what.
+    """
+    announce_evaluations(ready, driven, expect_evaluations(ready, driven.left))
+
+
 @contextmanager
 def follow_evaluations(
     ready: SearchPlan, driven: DrivenEvaluations, *, mode: str | None = None
@@ -119,9 +134,8 @@ def follow_evaluations(
         mode: live, plain, json or quiet; None: the configuration's.
     """
     mode = ready.campaign["progress"] if mode is None else mode
-    left = max(driven.total - driven.done, 0)
     workers = ready.campaign["executor"].get("workers", 1)
-    expected = expect_evaluations(ready, left)
+    expected = expect_evaluations(ready, driven.left)
     if mode in ("live", "plain"):
         announce_evaluations(ready, driven, expected)
     if mode == "live" and console.is_terminal:

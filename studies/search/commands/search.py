@@ -65,9 +65,13 @@ def run_search_command(options: argparse.Namespace) -> int:
         study = plan_search_study(
             options.config, options.overrides, options.config_dir, trust=options.trust
         )
+        dry = any(ready.campaign["dry_run"] for ready in study.searches)
         for ready in study.searches:
             search_and_print(ready)
-            confirm_and_print(ready, study.confirming)
+            if not dry:
+                confirm_and_print(ready, study.confirming)
+        if dry:
+            return 0
         return show_search_curves([ready.folder for ready in study.searches], trust=True)
     config = compose_search_config(
         options.config, options.overrides, options.config_dir, trust=options.trust
@@ -77,14 +81,18 @@ def run_search_command(options: argparse.Namespace) -> int:
 
 
 def search_and_print(ready: SearchPlan) -> int:
-    """Run one search, with its table at the end."""
+    """Run one search, with its table at the end; with `dry_run`, print its plan only."""
     from harness.campaign.printing.terminal import console, print_campaign_line  # noqa: PLC0415
     from harness.campaign.run import DONE, SOME_FAILED  # noqa: PLC0415
     from studies.search import search as searching  # noqa: PLC0415
     from studies.search import tables  # noqa: PLC0415
-    from studies.search.following import follow_evaluations  # noqa: PLC0415
+    from studies.search.following import follow_evaluations, show_evaluations_plan  # noqa: PLC0415
 
-    with follow_evaluations(ready, searching.describe_search(ready)) as follower:
+    described = searching.describe_search(ready)
+    if ready.campaign["dry_run"]:
+        show_evaluations_plan(ready, described)
+        return DONE
+    with follow_evaluations(ready, described) as follower:
         evaluations = searching.drive_search(ready, follower)
     console.print(tables.render_search_summary(ready.search, evaluations))
     print_campaign_line(tables.NO_RATE)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from analysis.drawing.svg import render_svg_file
+from crucible.subcommands import dispatch_subcommand
 from harness.common.errors import UserError
 from harness.common.randomness import make_named_stream
 from harness.types.vocabulary import Floats, Mask
@@ -152,6 +153,25 @@ def test_each_of_several_routes_has_its_own_share(ready: SearchPlan) -> None:
         f"  route {name}: 0.750, 3 of 4 drives failed",
         f"  route {name}: 0.250, 1 of 4 drives failed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "plan", "folder"),
+    [
+        ("search", "100 evaluations of late in Crucible05", "cut_in"),
+        ("rate", "up to 100 rounds × 1 route, until the interval is narrow", "cut_in-rate"),
+    ],
+)
+def test_a_dry_run_prints_the_plan_and_drives_nothing(
+    command: str, plan: str, folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "cut_in"
+    words = [command, "latency_cut_in", "dry_run=true", f"out={out}"]
+    assert dispatch_subcommand(words) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert plan in printed
+    assert str(tmp_path / folder) in printed.replace(" ", "")
+    assert not list(tmp_path.iterdir())
 
 
 class Late:
