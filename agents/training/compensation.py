@@ -26,7 +26,7 @@ from agents.training.detection_metrics import (
     repeat_pools,
     sample_scenario_counts,
 )
-from agents.training.late_messages import RecordedSharing, ScenarioLooks, make_recorded_sharings
+from agents.training.late_messages import RecordedSharing, ScenarioLooks, make_recorded_sharing
 from harness.channel.compensation.boxes import WORLD, BoxCompensation
 from harness.channel.compensation.compensation import MovedBoxes
 from harness.common.errors import UserError
@@ -84,9 +84,9 @@ class EgoMoments:
 
 def compare_compensation(options: CompensationOptions) -> dict[ArmKey, LateOutcomes]:
     """Print tables of precision, patterns and errors of position; return their outcomes."""
-    schemes = {name: make_recorded_sharings(name) for name in options.schemes}
-    for name, (driving, _) in schemes.items():
-        if not driving.system.reads_messages:
+    schemes = {name: make_recorded_sharing(name) for name in options.schemes}
+    for name, sharing in schemes.items():
+        if not sharing.system.reads_messages:
             raise UserError(f"--schemes {name}: reads no messages; none of them is late")
     recorded = [scenario for folder in options.data for scenario in open_recordings(folder)]
     late = count_late_moments(recorded, options.latencies)
@@ -101,9 +101,8 @@ def compare_compensation(options: CompensationOptions) -> dict[ArmKey, LateOutco
             place = EgoMoments(scene, ego, moments)
             for sharing in schemes.values():
                 add_ego_outcomes(place, sharing, late, options=options, outcomes=outcomes)
-        for both in schemes.values():
-            for sharing_kind in both:
-                sharing_kind.forget_payloads()
+        for sharing in schemes.values():
+            sharing.forget_payloads()
     console = Console()
     for table in make_tables(outcomes, scenarios):
         console.print(table)
@@ -162,7 +161,7 @@ def list_evaluated_places(
 
 def add_ego_outcomes(
     place: EgoMoments,
-    sharing: tuple[RecordedSharing, RecordedSharing],
+    sharing: RecordedSharing,
     late: Mapping[float, int],
     *,
     options: CompensationOptions,
@@ -170,11 +169,13 @@ def add_ego_outcomes(
 ) -> None:
     """Ask a scheme at an ego's moments under all latencies, and add what becomes of it."""
     for latency, looks in late.items():
-        for compensate in (NONE, BOXES) if sharing[0].sends_boxes else (NONE,):
-            arm = outcomes.setdefault((sharing[0].name, latency, compensate), LateOutcomes())
-            for one in sharing:
+        for compensate in (NONE, BOXES) if sharing.sends_boxes else (NONE,):
+            arm = outcomes.setdefault((sharing.name, latency, compensate), LateOutcomes())
+            for every_score in (False, True):
                 moving = BoxCompensation(**options.settings) if compensate == BOXES else None
-                add_arm_outcomes(place, one, looks=looks, moving=moving, arm=arm)
+                add_arm_outcomes(
+                    place, sharing, looks=looks, moving=moving, arm=arm, every_score=every_score
+                )
 
 
 def add_arm_outcomes(
@@ -184,8 +185,12 @@ def add_arm_outcomes(
     looks: int,
     moving: BoxCompensation | None,
     arm: LateOutcomes,
+    every_score: bool,
 ) -> None:
-    """Let messages arrive so many looks late, moment after moment; evaluate at some moments."""
+    """Let messages arrive so many looks late, moment after moment; evaluate at some moments.
+
+    Detections of every score are for precision, those at the operating point for patterns.
+    """
     settings = make_window(sharing)
     scene, ego, moments = place.scene, place.ego, place.moments
     for moment in range(looks, max(moments) + 1):
@@ -193,7 +198,9 @@ def add_arm_outcomes(
             continue
         observation = scene.observe_ego(ego, moment)
         messages = [
-            sharing.make_message(scene, partner.agent, moment - looks, ego=ego)
+            sharing.make_message(
+                scene, partner.agent, moment - looks, ego=ego, every_score=every_score
+            )
             for partner in scene.list_partners(ego, moment)
         ]
         if moving is not None:
@@ -201,9 +208,11 @@ def add_arm_outcomes(
             messages = [*moving.compensate_messages(observation, messages)]
         if moment not in moments:
             continue
-        answer = sharing.perceive(observation, messages, scene.looks[ego][moment])
+        answer = sharing.perceive(
+            observation, messages, scene.looks[ego][moment], every_score=every_score
+        )
         sample = scene.make_sample(ego, moment)
-        if sharing.every_score:
+        if every_score:
             # precision of all detections, whatever their score
             for cell, matches in match_sample(sample, answer.cooperative, sharing.grid):
                 visible, overlap, kind, band = cell

@@ -21,6 +21,7 @@ from agents.training.samples import (
 )
 from harness.common.recordings import AgentLook, RecordedScenario
 from harness.types.vocabulary import (
+    Boxes,
     EgoObservation,
     Kind,
     Message,
@@ -86,12 +87,14 @@ class RecordedSharing:
     """A system whose partners and ego are those of a recording.
 
     Attributes:
-        every_score: whether detections below the operating point count too, as precision needs.
+        system: at its operating point, at which it drives.
+        every: the same with detections of every score, as precision needs; the same object where
+            perception is perfect.
     """
 
     name: str
     system: NetworkSystem | IdealLate
-    every_score: bool = False
+    every: NetworkSystem | IdealLate
     _sent: dict[tuple[str, int, int], Payload] = field(default_factory=dict)
 
     @property
@@ -101,63 +104,80 @@ class RecordedSharing:
             return LITE_GRID
         return self.system.detector.design.grid
 
-    def forget_payloads(self) -> None:
-        """Forget what was sent: it is kept as long as a scenario is asked about."""
-        self._sent.clear()
-
-    def make_message(self, scene: ScenarioLooks, agent: int, moment: int, *, ego: int) -> Message:
-        """Return what an agent sends at a moment, with its time."""
-        look = scene.looks[agent][moment]
-        kind: Kind = "vehicle" if agent >= 0 else "roadside"
-        time = moment * scene.scenario.interval
-        return Message(
-            sender=f"{kind}-{abs(agent)}",
-            kind=kind,
-            capture_frame=moment,
-            capture_time=time,
-            lidar_in_world=look.lidar_in_world,
-            payload=self._share_look(scene, look, moment=moment, ego=ego),
-        )
-
-    def _share_look(
-        self, scene: ScenarioLooks, look: AgentLook, *, moment: int, ego: int
-    ) -> Payload:
-        """Return the payload of a look; that of a network is computed once."""
-        observation = Observation(
-            sender=str(look.agent),
-            kind="vehicle",
-            frame=moment,
-            time=moment * scene.scenario.interval,
-            lidar_in_world=look.lidar_in_world,
-            points_in_lidar=look.points_in_lidar,
-        )
-        if isinstance(self.system, IdealLate):
-            # as in campaigns: the truth of a partner has no box of the ego
-            return self.system.share(observation, look.truth[look.truth.actor_ids != ego])
-        key = (scene.scenario.folder.name, look.agent, moment)
-        if key not in self._sent:
-            self._sent[key] = self.system.share(observation)
-        return self._sent[key]
-
-    def perceive(
-        self, observation: EgoObservation, messages: Sequence[Message], look: AgentLook
-    ) -> Perceived:
-        """Return what the system detects."""
-        if isinstance(self.system, IdealLate):
-            return self.system.perceive(observation, tuple(messages), look.truth)
-        return self.system.perceive(observation, tuple(messages))
-
     @property
     def sends_boxes(self) -> bool:
         """Whether partners send boxes."""
         return isinstance(self.system, IdealLate) or self.system.fusion.stage == "late"
 
+    def forget_payloads(self) -> None:
+        """Forget what was sent: it is kept as long as a scenario is asked about."""
+        self._sent.clear()
 
-def make_recorded_sharings(scheme: str) -> tuple[RecordedSharing, RecordedSharing]:
-    """Return a scheme at its operating point, and with detections of every score."""
+    def make_message(
+        self, scene: ScenarioLooks, agent: int, moment: int, *, ego: int, every_score: bool
+    ) -> Message:
+        """Return what an agent sends at a moment, with its time."""
+        look = scene.looks[agent][moment]
+        kind: Kind = "vehicle" if agent >= 0 else "roadside"
+        time = moment * scene.scenario.interval
+        observation = Observation(
+            sender=f"{kind}-{abs(agent)}",
+            kind=kind,
+            frame=moment,
+            time=time,
+            lidar_in_world=look.lidar_in_world,
+            points_in_lidar=look.points_in_lidar,
+        )
+        payload = self._share(scene, look, observation, ego)
+        if not every_score and isinstance(payload, Boxes):
+            payload = self._select_counting(payload)
+        return Message(
+            sender=observation.sender,
+            kind=kind,
+            capture_frame=moment,
+            capture_time=time,
+            lidar_in_world=look.lidar_in_world,
+            payload=payload,
+        )
+
+    def _share(
+        self, scene: ScenarioLooks, look: AgentLook, observation: Observation, ego: int
+    ) -> Payload:
+        """Return the payload of a look, of every score; that of a network is computed once."""
+        if isinstance(self.every, IdealLate):
+            # as in campaigns: the truth of a partner has no box of the ego
+            return self.every.share(observation, look.truth[look.truth.actor_ids != ego])
+        key = (scene.scenario.folder.name, look.agent, observation.frame)
+        if key not in self._sent:
+            self._sent[key] = self.every.share(observation)
+        return self._sent[key]
+
+    def _select_counting(self, boxes: Boxes) -> Boxes:
+        """Return the boxes that a partner sends at its operating point."""
+        if isinstance(self.system, IdealLate):
+            return boxes
+        return boxes[boxes.scores >= self.system.operating_point.thresholds[boxes.classes]]
+
+    def perceive(
+        self,
+        observation: EgoObservation,
+        messages: Sequence[Message],
+        look: AgentLook,
+        *,
+        every_score: bool,
+    ) -> Perceived:
+        """Return what the system detects."""
+        system = self.every if every_score else self.system
+        if isinstance(system, IdealLate):
+            return system.perceive(observation, tuple(messages), look.truth)
+        return system.perceive(observation, tuple(messages))
+
+
+def make_recorded_sharing(scheme: str) -> RecordedSharing:
+    """Return a scheme whose partners and ego are those of a recording."""
     if scheme == IDEAL:
         same = IdealLate()
-        return RecordedSharing(scheme, same), RecordedSharing(scheme, same, every_score=True)
+        return RecordedSharing(scheme, same, same)
     driving, every = (make_network_system(make_fusion_module(scheme)) for _ in range(2))
     every.operating_point = make_zero_thresholds(every.operating_point.calibration)
-    return RecordedSharing(scheme, driving), RecordedSharing(scheme, every, every_score=True)
+    return RecordedSharing(scheme, driving, every)

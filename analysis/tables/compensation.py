@@ -97,19 +97,20 @@ def measure_attempt_residuals(campaign: CampaignRecords, key: AttemptKey) -> pd.
     """
     boxes = read_checked_table(campaign, "compensated", key)
     users = read_users_by_frame(campaign, key)
-    nobody = UserPlaces(
+    empty = UserPlaces(
         ids=np.zeros(0, np.int64), classes=np.zeros(0, np.int64), xy=np.zeros((0, 2))
     )
     parts = []
-    for (frame, captured), of_message in boxes.groupby(["frame", "capture_frame"], sort=True):
+    for _, of_message in boxes.groupby(["frame", "capture_frame"], sort=True):
+        frame, captured = (int(of_message[name].iloc[0]) for name in ("frame", "capture_frame"))
         stated = of_message[["stated_x", "stated_y"]].to_numpy(np.float64)
         moved = of_message[["moved_x", "moved_y"]].to_numpy(np.float64)
         residuals = measure_box_residuals(
             stated,
             moved,
             number_classes(of_message["class"]),
-            captured=users.get(captured, nobody),
-            now=users.get(frame, nobody),
+            captured=users.get(captured, empty),
+            now=users.get(frame, empty),
         )
         part = of_message[["frame", "class", "age", "velocity"]].astype(
             {"class": str, "velocity": str}
@@ -127,16 +128,16 @@ def read_users_by_frame(campaign: CampaignRecords, key: AttemptKey) -> dict[int,
     actors = read_checked_table(campaign, "actors", key)
     kinds = dict(zip(actors["actor_id"], number_classes(actors["class"]), strict=True))
     return {
-        int(frame): UserPlaces(
+        int(of_tick["frame"].iloc[0]): UserPlaces(
             ids=of_tick["actor_id"].to_numpy(np.int64),
             classes=of_tick["actor_id"].map(kinds).to_numpy(np.int64),
             xy=of_tick[["x", "y"]].to_numpy(np.float64) * POSITION_UNIT,
         )
-        for frame, of_tick in tracks.groupby("frame")
+        for _, of_tick in tracks.groupby("frame")
     }
 
 
 def number_classes(names: pd.Series) -> Integers:
     """Return classes as their index into CLASSES, (N,)."""
     numbers = {name: number for number, name in enumerate(CLASSES)}
-    return names.astype(str).map(numbers).to_numpy(np.int64)
+    return np.array([numbers[name] for name in names.astype(str)], np.int64)

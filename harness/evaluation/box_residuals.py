@@ -14,7 +14,7 @@ from harness.types.vocabulary import Floats, Integers
 
 SAME = (2.5, 1.0, 2.0)
 """Metres at capture between a box and the vehicle, pedestrian, cyclist that it stands for."""
-NOBODY = -1
+UNMATCHED = -1
 """The id where a box stands for no road user."""
 
 
@@ -35,10 +35,10 @@ class UserPlaces:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BoxResiduals:
-    """Errors of position of N boxes; NaN where a box stands for nobody, or for one who has left.
+    """Errors of position of N boxes; NaN where no road user is meant, or one who has left.
 
     Attributes:
-        ids: (N,) of the road users; NOBODY where there is none.
+        ids: (N,) of the road users; UNMATCHED where there is none.
         stated: (N,) metres from where the message says to where the road user is now.
         moved: (N,) metres from where the box was moved to where the road user is now.
     """
@@ -66,14 +66,14 @@ def measure_box_residuals(
         now: road users at the planning step.
     """
     count = len(classes)
-    ids = np.full(count, NOBODY, np.int64)
+    ids = np.full(count, UNMATCHED, np.int64)
     if count and len(captured.ids):
         # (N, M) metres, within a class
         away = np.linalg.norm(stated_xy[:, None] - captured.xy[None], axis=2)
         away = np.where(classes[:, None] == captured.classes, away, np.inf)
         nearest = away.argmin(1)
         close = away[np.arange(count), nearest] <= np.array(SAME)[classes]
-        ids = np.where(close, captured.ids[nearest], NOBODY)
+        ids = np.where(close, captured.ids[nearest], UNMATCHED)
     places = {int(one): xy for one, xy in zip(now.ids.tolist(), now.xy, strict=True)}
     gone = np.full(2, np.nan)
     truth = np.array([places.get(int(one), gone) for one in ids]).reshape(count, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -36,11 +37,11 @@ BOXES = (
     (12, 8, "vehicle", "estimated", 90.0, 91.0),
     (12, 8, "vehicle", "message", 0.5, 0.9),
 )
-"""The fourth stands for nobody, the fifth for the ego."""
+"""The fourth stands for no road user, the fifth for the ego."""
 
 
 def write_tables(place: Path) -> None:
-    columns = {name: [] for name in COMPENSATED.names}
+    columns: dict[str, list[Any]] = {name: [] for name in COMPENSATED.names}
     for number, (frame, captured, kind, velocity, stated, moved) in enumerate(BOXES):
         row = {
             "frame": frame,
@@ -60,7 +61,7 @@ def write_tables(place: Path) -> None:
         for name, value in row.items():
             columns[name].append(value)
     pq.write_table(pa.table(columns, schema=COMPENSATED), place / "compensated.parquet")
-    # the ego stands at 0.5, on the way of nobody
+    # the ego stands at 0.5, apart from the others
     ticks = range(13)
     tracks = [
         *((0, tick, 500, 50_000) for tick in ticks),
@@ -95,7 +96,7 @@ def test_the_table_has_means_over_boxes_of_road_users(tmp_path: Path) -> None:
     table = build_compensation_table(collect_campaigns([folder]))
     assert table is not None
     rows = {names[-1]: cells for names, cells in table.list_rows()}
-    # vehicles: the ego is none of them, and only two stand for somebody
+    # vehicles: the ego is none of them, and only two stand for one
     vehicle = {name: estimate.value for name, estimate in rows["vehicle"].items()}
     assert vehicle[AGE] == pytest.approx(0.2)
     assert vehicle[KNOWN] == pytest.approx(200 / 3)

@@ -211,7 +211,7 @@ def test_what_jitters_stands() -> None:
     assert places[2.0] < 0.2 * places[0.0]
 
 
-def test_boxes_are_told_apart_by_class_and_place() -> None:
+def test_boxes_are_kept_apart_by_class_and_place() -> None:
     motion = SenderMotion(0.0)
     kinds = [VEHICLE, PEDESTRIAN]
     for step in range(5):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from harness.evaluation.box_residuals import NOBODY, SAME, UserPlaces, measure_box_residuals
+from harness.evaluation.box_residuals import SAME, UNMATCHED, UserPlaces, measure_box_residuals
 from harness.types.vocabulary import Floats, Integers
 
 
@@ -39,7 +39,7 @@ def test_errors_are_those_of_a_slow_search() -> None:
         }
         nearest = min(away, key=lambda number: away[number], default=-1)
         if nearest < 0 or away[nearest] > SAME[kinds[box]]:
-            assert measured.ids[box] == NOBODY
+            assert measured.ids[box] == UNMATCHED
             assert np.isnan(measured.stated[box])
             continue
         assert measured.ids[box] == ids[nearest]
@@ -53,12 +53,12 @@ def test_errors_are_those_of_a_slow_search() -> None:
 
 
 def test_without_boxes_or_road_users_there_is_no_error() -> None:
-    nobody = make_places(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2)))
-    empty = measure_box_residuals(
-        np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0, np.int64), captured=nobody, now=nobody
+    empty = make_places(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2)))
+    result = measure_box_residuals(
+        np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0, np.int64), captured=empty, now=empty
     )
-    assert empty.ids.shape == empty.stated.shape == (0,)
+    assert result.ids.shape == result.stated.shape == (0,)
     alone = measure_box_residuals(
-        np.zeros((1, 2)), np.zeros((1, 2)), np.zeros(1, np.int64), captured=nobody, now=nobody
+        np.zeros((1, 2)), np.zeros((1, 2)), np.zeros(1, np.int64), captured=empty, now=empty
     )
     assert np.isnan(alone.moved).all()
