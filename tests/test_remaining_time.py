@@ -289,3 +289,31 @@ def test_a_bar_whose_items_are_all_done_shows_no_time() -> None:
         bar._progress.refresh()
         assert "2/2" in out.getvalue()
         assert "left" not in out.getvalue()
+
+
+def test_parts_of_scenes_say_what_is_left_before_a_scene_is_done() -> None:
+    """Twelve scenes of nineteen parts on two workers; some operators take five times as long."""
+    parts = [1.0 + 4.0 * (number % 6 == 5) for number in range(19)]
+    one = sum(parts)
+    # each worker starts for a while, then does six scenes; the second is half a part behind
+    ends = sorted(
+        start + one * scene + sum(parts[: number + 1])
+        for start in (12.0, 12.5)
+        for scene in range(6)
+        for number in range(19)
+    )
+    clock = MadeUpClock()
+    by_parts = BarForecast(12 * 19, workers=2, clock=clock)
+    by_scenes = BarForecast(12, workers=2, clock=clock)
+    began, errors, done = clock.now, {}, 0
+    for share in (0.12, 0.25, 0.5, 0.75):
+        while ends[done] <= share * ends[-1]:
+            clock.now = began + ends[done]
+            done += 1
+            by_parts.note_done(done)
+        clock.now = began + share * ends[-1]
+        left = seconds_left(by_parts.forecast)
+        errors[share] = left / ((1 - share) * ends[-1]) - 1
+        if share == 0.12:  # no scene is done yet
+            assert str(by_scenes) == "? left"
+    assert all(abs(error) < 0.3 for error in errors.values()), errors

@@ -14,13 +14,17 @@ from torch.nn import functional
 
 
 def can_use_onednn(x: Tensor) -> bool:
-    """Return whether oneDNN can be called: on a processor, for something, and not to train."""
+    """Return whether oneDNN can be called: on a processor, for something, and not to train.
+
+    Not where it is switched off, as with `repeatable=true`.
+    """
     return (
         torch.is_inference_mode_enabled()
         and x.numel() > 0
         and x.device.type == "cpu"
         and x.dtype == torch.float32
         and torch._C._has_mkldnn
+        and torch.backends.mkldnn.enabled
     )
 
 

@@ -53,7 +53,7 @@ from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.checkout import with_checkout
 from harness.campaign.settings.config import build_part, format_one_line, resolve_settings
 from harness.campaign.settings.declared import CampaignSettings
-from harness.common.environments import select_remote_environment
+from harness.campaign.settings.repeatable import make_attempt_environment
 from harness.common.errors import AttemptError, UserError
 from harness.common.terminal_lines import print_problem
 from harness.records.ledger import list_finished_attempts, rebuild_ledger
@@ -209,7 +209,7 @@ def run_work_queue(
         simulator=settings["simulator"],
         attempt_timeout=settings["attempt_timeout"],
         memory_limit=executor.memory_limit,
-        environment=select_remote_environment(),
+        environment=make_attempt_environment(settings),
         directory=Path.cwd(),
         live=live,
     )

@@ -1,6 +1,7 @@
 """The environment of every child process: what the user's shell has set, and what Crucible adds.
 
-No configuration and no campaign folder adds a variable. Those that choose which code a process
+No configuration and no campaign folder adds a variable, but for `repeatable=true`, which adds four
+that stand in `kernels.py`. Those that choose which code a process
 loads (`LOADERS`) are as they were when this process began: whatever has run in it since, such as a
 package that a system imports, does not pass a search path on. Other variables are inherited as they
 are, since simulators, systems and clusters read their own. Every start of a process names its

@@ -143,9 +143,13 @@ class EstimatedBar:
         self.show_done(done)
         self._forecast.note_done(self._done)
 
-    def advance_shown(self) -> None:
-        """An item more is done; what it says of work is noted apart."""
-        self.show_done(self._done + 1)
+    def advance_shown(self, count: int = 1) -> None:
+        """So many items more are done; what they say of work is noted apart."""
+        self.show_done(self._done + count)
+
+    def advance_work(self, units: int) -> None:
+        """So many units of work more are done."""
+        self.note_work(self._forecast.done + units)
 
     def show_done(self, done: int) -> None:
         """So many items are done in all; what they say of work is noted apart."""

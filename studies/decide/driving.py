@@ -22,7 +22,7 @@ from harness.campaign.running.kept_slots import KeptSlots
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import build_part
-from harness.common.environments import select_remote_environment
+from harness.campaign.settings.repeatable import make_attempt_environment
 from harness.common.randomness import make_named_stream
 from harness.records.arms import Arm
 from harness.records.decided import DECIDE_VERSION, DECIDED_BY, LOOK, PAIR, PLAN
@@ -161,7 +161,7 @@ class StudyDriver:
             simulator=campaign["simulator"],
             attempt_timeout=campaign["attempt_timeout"],
             memory_limit=self._memory_limit,
-            environment=select_remote_environment(),
+            environment=make_attempt_environment(campaign),
             directory=Path.cwd(),
         )
 

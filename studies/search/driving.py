@@ -28,7 +28,7 @@ from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
-from harness.common.environments import select_remote_environment
+from harness.campaign.settings.repeatable import make_attempt_environment
 from harness.common.errors import UserError
 from harness.common.files import refuse_links
 from harness.records.arms import NONE
@@ -167,7 +167,7 @@ class SearchDriver:
             simulator=self.ready.campaign["simulator"],
             attempt_timeout=self.ready.campaign["attempt_timeout"],
             memory_limit=self._executor.memory_limit,
-            environment=select_remote_environment(),
+            environment=make_attempt_environment(self.ready.campaign),
             directory=Path.cwd(),
         )
 

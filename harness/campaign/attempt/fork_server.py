@@ -28,6 +28,7 @@ from harness.campaign.attempt.attempt_process import fork_and_supervise
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.settings.config import build_part, find_class
+from harness.campaign.settings.repeatable import hold_network_kernels
 from harness.campaign.settings.trust import iter_targets
 
 PAUSE = 0.05
@@ -87,6 +88,7 @@ def preload_campaign(folder: Path) -> None:
             kind = find_class(part["_target_"], f"system.{name}")
             if getattr(kind, "made_before_fork", lambda: False)():
                 system = build_part(part, f"system.{name}")
+                hold_network_kernels(settings)
                 system.warm_up()
                 setting_up.made_before[name] = system
 

@@ -32,6 +32,7 @@ from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
 from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
 from harness.campaign.settings.metrics import build_metrics
+from harness.campaign.settings.repeatable import hold_network_kernels
 from harness.channel.channel import Channel, number_equal_names
 from harness.channel.compensation.compensation import Compensation
 from harness.channel.defences.defence import Defence
@@ -91,6 +92,7 @@ def set_up_system(settings: CampaignSettings, name: str) -> System | PrivilegedS
         if name in made_before:
             return made_before[name]
         system: System | PrivilegedSystem = build_part(settings["system"][name], f"system.{name}")
+        hold_network_kernels(settings)
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None
     return system

@@ -75,6 +75,8 @@ THEIRS = list_plugin_packages()
 """Packages that the user allows for all groups by the environment; no configuration can add any."""
 INTERVENTION: Literal["intervention"] = "intervention"
 """The group and the factor of arms; absent from settings that name none."""
+REPEATABLE: Literal["repeatable"] = "repeatable"
+"""Whether networks compute with kernels that all processors share; absent where they do not."""
 INPUTS = "inputs"
 """What a campaign adds to its settings: the digests of the files that it reads."""
 
@@ -110,6 +112,9 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     for group in (ATTACK, DEFENCE, COMPENSATE):
         if whole.get(group, True) in ({}, {NONE: None}):
             del whole[group]
+    # and for networks that compute as fast as the processor can
+    if whole.get(REPEATABLE, True) is False:
+        del whole[REPEATABLE]
     # and for campaigns that keep no pictures
     if isinstance(record := whole.get("record"), dict) and not record.get("pictures", True):
         whole["record"] = {name: value for name, value in record.items() if name != "pictures"}

@@ -71,8 +71,8 @@ class CampaignSettings(TypedDict):
 
     `intervention` is absent where none is named, `driver` where only the default driver is, and
     `link` where only the ideal link is, `message_format` where only the native one is, `brakes`
-    where only the simulator's are, `attack`, `defence` and `compensate` where only `none` is, as in
-    folders from before there were any.
+    where only the simulator's are, `attack`, `defence` and `compensate` where only `none` is,
+    `repeatable` where it is false, as in folders from before there were any.
     """
 
     simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
@@ -93,6 +93,7 @@ class CampaignSettings(TypedDict):
     protocol: str | None  # protocol file whose digest made the test town; null: not in a test town
     out: str | None  # campaign folder; null: runs/<study>-<digest of the settings>
     seeds: list[int]  # each route is driven with each
+    repeatable: bool | None  # true: networks give equal bytes on all x86-64 processors with AVX2
     dry_run: bool  # print the plan, run nothing
     retry_failed: bool  # true: allow failed attempts the same number of tries again
     attempts_per_route: int  # tries before an attempt counts as failed

@@ -408,8 +408,11 @@ def run_metamorphic_check(options: argparse.Namespace) -> None:
         far=tuple(options.far),
         saved=saved,
     )
-    with show_bar("scenes", len(study.select_sources()), workers=options.workers) as bar:
-        run_study(study, options.workers, bar.advance)
+    # parts of a scene say what all takes before the first scene is done
+    count = len(study.select_sources())
+    units = count * study.scene_parts
+    with show_bar("scenes", count, units=units, workers=options.workers) as bar:
+        run_study(study, options.workers, bar.advance_shown, bar.advance_work)
     console = Console()
     for table in render_study_tables(options.out):
         console.print(table)

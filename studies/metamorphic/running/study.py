@@ -26,7 +26,7 @@ from harness.types.vocabulary import CameraImage
 from studies.metamorphic.catalogue import CatalogueEntry, select_catalogue_entries
 from studies.metamorphic.geometry.sight import AgentSight, measure_sight
 from studies.metamorphic.guiding.saved_tests import SavedTests, refuse_changed_test
-from studies.metamorphic.judging.checks import JudgedObjects
+from studies.metamorphic.judging.checks import JudgedObjects, JudgingRules
 from studies.metamorphic.judging.following import make_follow_up
 from studies.metamorphic.judging.realism import corrupt_view
 from studies.metamorphic.judging.rows import (
@@ -81,6 +81,11 @@ SCENE_POLL = 0.5
 """Seconds after which it is looked again how many scenes are computed."""
 THREADS = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
 Done = Callable[[int], object]
+"""Is called with how many more are done."""
+
+
+def ignore_count(count: int) -> None:
+    """Note nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,11 @@ class OfflineStudy:
     folder: Path
     far: tuple[float, ...] = FAR_DISTANCES  # m, of long-range errors
     saved: SavedTests | None = None  # the tests that are judged; None: all operators in all scenes
+
+    @property
+    def scene_parts(self) -> int:
+        """Into how many parts the work on a scene divides: as recorded, and under each operator."""
+        return 1 + len(self.operators)
 
     def make_header(self) -> dict[str, Any]:
         """Return what makes equal studies equal: settings, scenes and weights."""
@@ -139,13 +149,16 @@ def compute_system_digest(system: str) -> str:
     return hashlib.sha256(content).hexdigest() if files else ""
 
 
-def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
-    """Compute all blocks that are not there yet; `done` is given the scenes of each.
+def run_study(
+    study: OfflineStudy, workers: int, done: Done, part_done: Done = ignore_count
+) -> None:
+    """Compute all blocks that are not there yet.
 
     Args:
         study: what is asked.
         workers: processes.
         done: is called with numbers of scenes.
+        part_done: is called with numbers of parts of scenes, `study.scene_parts` of each.
     """
     chosen = study.select_sources()
     refuse_without_pictures(study.systems, chosen)
@@ -156,6 +169,7 @@ def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
     for number, block in enumerate(blocks):
         if is_block_written(study.folder, number):
             done(len(block))
+            part_done(len(block) * study.scene_parts)
         else:
             left.append((number, [chosen[scene] for scene in block]))
     work = partial(compute_block, study)
@@ -164,19 +178,19 @@ def run_study(study: OfflineStudy, workers: int, done: Done) -> None:
         if workers == 1 or len(left) < 2:
             # this process notes scene after scene
             for task in left:
-                work(task, done)
+                work(task, done, part_done)
             return
         spawn = multiprocessing.get_context("spawn")
-        scenes = spawn.Value("i", 0)
-        with spawn.Pool(workers, keep_scene_count, (scenes,)) as pool:
+        counts = SharedCount(spawn.Value("i", 0), done), SharedCount(spawn.Value("i", 0), part_done)
+        with spawn.Pool(workers, keep_counts, [count.value for count in counts]) as pool:
             computing = pool.imap_unordered(partial(compute_counted_block, study), left)
-            noted = 0
             for _ in left:
-                # scenes of blocks that are not finished count, too
+                # scenes of blocks that are not finished count, too, and parts of scenes
                 while not is_next_ready(computing):
-                    done(scenes.value - noted)
-                    noted = scenes.value
-            done(scenes.value - noted)
+                    for count in counts:
+                        count.pass_on()
+            for count in counts:
+                count.pass_on()
 
 
 def is_next_ready(results: IMapIterator[int]) -> bool:
@@ -188,23 +202,42 @@ def is_next_ready(results: IMapIterator[int]) -> bool:
     return True
 
 
-_scene_count: list[Synchronized[int]] = []
+class SharedCount:
+    """What several processes count, passed on in the process that shows how far all is.
+
+    Args:
+        value: that all processes add to.
+        done: is called with what was added.
+    """
+
+    def __init__(self, value: Synchronized[int], done: Done) -> None:
+        self.value, self._done, self._noted = value, done, 0
+
+    def pass_on(self) -> None:
+        """Call with what was added since the last time."""
+        now = self.value.value
+        self._done(now - self._noted)
+        self._noted = now
 
 
-def keep_scene_count(scenes: Synchronized[int]) -> None:
-    """Keep the count of scenes, in a process that computes blocks."""
-    _scene_count[:] = [scenes]
+_counts: list[Synchronized[int]] = []
+
+
+def keep_counts(*counts: Synchronized[int]) -> None:
+    """Keep the counts of scenes and of their parts, in a process that computes blocks."""
+    _counts[:] = counts
 
 
 def compute_counted_block(study: OfflineStudy, task: tuple[int, Sequence[SceneSource]]) -> int:
-    """Compute one block; each scene is counted for the process that shows how far all is."""
+    """Compute one block; scenes and their parts are counted for the process that shows them."""
+    scenes, parts = _counts
+    return compute_block(study, task, partial(add_to_count, scenes), partial(add_to_count, parts))
 
-    def count_scene(scenes: int) -> None:
-        (count,) = _scene_count
-        with count.get_lock():
-            count.value += scenes
 
-    return compute_block(study, task, count_scene)
+def add_to_count(count: Synchronized[int], more: int) -> None:
+    """Add to a count that other processes add to."""
+    with count.get_lock():
+        count.value += more
 
 
 @contextmanager
@@ -226,7 +259,10 @@ _systems: dict[str, AskableSystem] = {}
 
 
 def compute_block(
-    study: OfflineStudy, task: tuple[int, Sequence[SceneSource]], done: Done | None = None
+    study: OfflineStudy,
+    task: tuple[int, Sequence[SceneSource]],
+    done: Done = ignore_count,
+    part_done: Done = ignore_count,
 ) -> int:
     """Compute one block, write it, and return how many scenes it has.
 
@@ -234,6 +270,7 @@ def compute_block(
         study: what is asked.
         task: number of the block, and its scenes.
         done: is called after each scene.
+        part_done: is called after each part of a scene.
     """
     number, block = task
     for name in study.systems:
@@ -244,11 +281,19 @@ def compute_block(
     tests = select_catalogue_entries(study.operators)
     for source in block:
         asking = SceneRows(study=study, scene=read_scene(source), rows=rows)
-        asking.ask_systems(systems, tests)
-        if done is not None:
-            done(1)
+        asking.ask_systems(systems, tests, part_done)
+        done(1)
     write_block(study.folder, number, rows)
     return len(block)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AskedSystems:
+    """Systems by name, by what rules each is judged, and its answer to the recorded scene."""
+
+    systems: dict[str, AskableSystem]
+    rules: dict[str, JudgingRules]
+    before: dict[str, SystemAnswer]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -260,9 +305,18 @@ class SceneRows:
     rows: TableRows
 
     def ask_systems(
-        self, systems: dict[str, AskableSystem], tests: dict[str, CatalogueEntry]
+        self,
+        systems: dict[str, AskableSystem],
+        tests: dict[str, CatalogueEntry],
+        part_done: Done = ignore_count,
     ) -> None:
-        """Ask all systems about the scene, and about what every operator makes of it."""
+        """Ask all systems about the scene, and about what every operator makes of it.
+
+        Args:
+            systems: by name.
+            tests: operators with their relations, by name.
+            part_done: is called after the recorded scene, and after each operator.
+        """
         scene, before = self.scene, dict[str, SystemAnswer]()
         sight, objects = (
             measure_sight(scene),
@@ -288,33 +342,50 @@ class SceneRows:
             )
             add_check_rows(self.rows, before[name], judge)
             add_score_row(self.rows, before[name], judge)
+        part_done(1)
         # what every operator makes of it
+        asked = AskedSystems(systems=systems, rules=rules, before=before)
         for operator, test in tests.items():
-            if not self.study.is_tested(scene.source.name, operator):
+            if self.study.is_tested(scene.source.name, operator):
+                self.ask_about_change(operator, test, asked, sight)
+            part_done(1)
+
+    def ask_about_change(
+        self, operator: str, test: CatalogueEntry, asked: AskedSystems, sight: AgentSight
+    ) -> None:
+        """Ask all systems about what one operator makes of the scene.
+
+        Args:
+            operator: its name.
+            test: the operator with its relation.
+            asked: the systems, and what they answered to the recorded scene.
+            sight: what the agents of the recorded scene see.
+        """
+        scene = self.scene
+        follow = make_follow_up(scene, operator, test, seed=self.study.seed, sight=sight)
+        if self.study.saved is not None:
+            refuse_changed_test(self.study.saved, scene, operator, follow)
+        if isinstance(follow, str):
+            self.add_skip_row("", operator, follow)
+            return
+        if follow.scene.ego.points_in_lidar is not scene.ego.points_in_lidar:
+            add_sweep_row(self.rows, scene, operator, follow.scene.ego)
+        for name, system in asked.systems.items():
+            rules = asked.rules[name]
+            unseen = describe_unread_change(test.operator, system)
+            if unseen := unseen or describe_unseen_change(follow, rules):
+                self.add_skip_row(name, operator, unseen)
                 continue
-            follow = make_follow_up(scene, operator, test, seed=self.study.seed, sight=sight)
-            if self.study.saved is not None:
-                refuse_changed_test(self.study.saved, scene, operator, follow)
-            if isinstance(follow, str):
-                self.add_skip_row("", operator, follow)
+            try:
+                given, source = ask_system(system, follow.scene), asked.before[name]
+                # some operators compare with another scene, such as the dry one
+                if follow.source is not scene:
+                    source = ask_system(system, follow.source)
+            except AttemptError as why:  # no such message can be changed so
+                self.add_skip_row(name, operator, str(why))
                 continue
-            if follow.scene.ego.points_in_lidar is not scene.ego.points_in_lidar:
-                add_sweep_row(self.rows, scene, operator, follow.scene.ego)
-            for name, system in systems.items():
-                unseen = describe_unread_change(test.operator, system)
-                if unseen := unseen or describe_unseen_change(follow, rules[name]):
-                    self.add_skip_row(name, operator, unseen)
-                    continue
-                try:
-                    given, source = ask_system(system, follow.scene), before[name]
-                    # some operators compare with another scene, such as the dry one
-                    if follow.source is not scene:
-                        source = ask_system(system, follow.source)
-                except AttemptError as why:  # no such message can be changed so
-                    self.add_skip_row(name, operator, str(why))
-                    continue
-                fitted = fit_to_window(follow, scene, rules[name])
-                self.add_answer_rows(name, test, follow=fitted, answers=AnswerPair(source, given))
+            fitted = fit_to_window(follow, scene, rules)
+            self.add_answer_rows(name, test, follow=fitted, answers=AnswerPair(source, given))
 
     def add_answer_rows(
         self, system: str, test: CatalogueEntry, *, follow: FollowUp, answers: AnswerPair

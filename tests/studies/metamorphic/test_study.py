@@ -88,8 +88,22 @@ def test_two_processes_write_the_same_bytes(
     done: OfflineStudy, recording: Path, tmp_path: Path
 ) -> None:
     study = study_of(recording, tmp_path)
-    run_study(study, 2, lambda _: None)
+    scenes: list[int] = []
+    parts: list[int] = []
+    run_study(study, 2, scenes.append, parts.append)
     assert contents(tmp_path) == contents(done.folder)
+    assert (sum(scenes), sum(parts)) == (6, 6 * (1 + len(OPERATORS)))
+    # a resumed study has done all at once
+    again: list[int] = []
+    run_study(study, 2, lambda _: None, again.append)
+    assert sum(again) == sum(parts)
+
+
+def test_parts_are_counted_while_a_scene_is_computed(recording: Path, tmp_path: Path) -> None:
+    noted: list[str] = []
+    study = study_of(recording, tmp_path, scenes=1)
+    run_study(study, 1, lambda _: noted.append("scene"), lambda _: noted.append("part"))
+    assert noted == ["part"] * study.scene_parts + ["scene"]
 
 
 def test_a_study_that_was_killed_goes_on(

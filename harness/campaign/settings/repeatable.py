@@ -1,0 +1,37 @@
+"""Whether the networks of a campaign give equal bytes on all processors (decision 0127).
+
+`repeatable=true` changes two things in the processes of attempts: environment variables, which
+torch reads when it is loaded, and two of torch's switches, which are set once the system is made.
+"""
+
+from __future__ import annotations
+
+from harness.campaign.settings.config import REPEATABLE
+from harness.campaign.settings.declared import CampaignSettings
+from harness.common.environments import select_remote_environment
+from harness.common.kernels import hold_torch_kernels, make_repeatable_environment
+
+
+def is_repeatable(settings: CampaignSettings) -> bool:
+    """Return whether networks are to give equal bytes on all processors."""
+    return bool(settings.get(REPEATABLE))
+
+
+def make_attempt_environment(settings: CampaignSettings) -> dict[str, str]:
+    """Return the environment variables that attempts of a campaign need on any machine.
+
+    Raises:
+        UserError: `repeatable` is set, and this processor lacks what all need.
+    """
+    environment = select_remote_environment()
+    return environment | make_repeatable_environment() if is_repeatable(settings) else environment
+
+
+def hold_network_kernels(settings: CampaignSettings) -> None:
+    """Let networks compute with kernels that all processors share, if the settings ask for it.
+
+    Raises:
+        UserError: they cannot.
+    """
+    if is_repeatable(settings):
+        hold_torch_kernels()
