@@ -32,6 +32,7 @@ SHIPPED_GROUPS = {
     "link": "a link",
     "attack": "an attack",
     "defence": "a defence",
+    "compute": "a computing time",
     "routes": "a choice of routes",
     "export": "an export",
     "study": "a study",

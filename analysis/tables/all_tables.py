@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from analysis.collection import CampaignCollection
 from analysis.tables.campaigns import build_campaigns_table
+from analysis.tables.computing import build_computing_tables
 from analysis.tables.curves import build_curve_tables
 from analysis.tables.from_boxes import build_box_tables
 from analysis.tables.from_frames import build_frame_tables
@@ -38,4 +39,5 @@ def build_all_tables(
             stage("detections")
             tables += build_precision_tables(collection, read_detections(collection))
             tables += [*build_box_tables(collection), build_staleness_table(collection)]
+            tables += build_computing_tables(collection)
     return add_ground_truth_titles([*tables, *build_curve_tables(collection, tables)], collection)

@@ -48,6 +48,8 @@ ATTACK: Literal["attack"] = "attack"
 """The factor of how partners lie; absent where none does."""
 DEFENCE: Literal["defence"] = "defence"
 """The factor of what judges messages between channel and fusion; absent where nothing does."""
+COMPUTE: Literal["compute"] = "compute"
+"""The factor of how long agents compute; absent where nothing takes time."""
 ABSENT_VALUES: Mapping[str, str] = {
     BRAKES: DEFAULT_BRAKES,
     DRIVER: DEFAULT_DRIVER,

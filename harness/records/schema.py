@@ -158,12 +158,12 @@ LINKS = _build_record_schema(
 FORMATTED = _build_record_schema(
     _make_column("sender", _NAME, "", "a partner"),
     _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
-    _make_column("kind", _NAME, "", "CPM; empty where the rules asked for no message"),
+    _make_column("kind", _NAME, "", "CPM or features; empty where the rules asked for no message"),
     _make_column("bytes", pa.int64(), "B", "of the message as generated, before disturbances"),
     _make_column("native_bytes", pa.int64(), "B", "of the payload as the system shared it"),
-    _make_column("perceived", pa.int32(), "", "objects that the system shared"),
-    _make_column("included", pa.int32(), "", "objects in the message"),
-    _make_column("left_out", pa.int32(), "", "objects that the rules left out"),
+    _make_column("perceived", pa.int32(), "", "objects that the system shared, or cells of maps"),
+    _make_column("included", pa.int32(), "", "of them, in the message"),
+    _make_column("left_out", pa.int32(), "", "of them, left out"),
 )
 
 ATTACKS = _build_record_schema(
@@ -190,6 +190,14 @@ DEFENCES = _build_record_schema(
     _make_column("rejected", pa.int32(), "", "of boxes; all where the message is rejected"),
     _make_column("rejected_added", pa.int32(), "", "of rejected, added by the attack"),
     _make_column("whole", pa.bool_(), "", "the message is rejected"),
+)
+
+COMPUTING = _build_record_schema(
+    _make_column("agent", _NAME, "", "ego, or a partner"),
+    _make_column("capture_frame", pa.int64(), "", "tick of the sweep, since the ego stood ready"),
+    _make_column("seconds", pa.float64(), "s", "between sweep and message, or sweep and control"),
+    _make_column("ready", pa.float64(), "s", "of message or control, since the ego stood ready"),
+    _make_column("acts", pa.float64(), "s", "of the ego's control; NaN: of a message, or never"),
 )
 
 EVENTS = _build_record_schema(
@@ -322,6 +330,7 @@ ALL_TABLES = {
     "formatted": FORMATTED,
     "attacks": ATTACKS,
     "defences": DEFENCES,
+    "computing": COMPUTING,
 }
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
@@ -341,6 +350,7 @@ MOST_ROWS = {
     "formatted": 2_000_000,
     "attacks": 2_000_000,
     "defences": 2_000_000,
+    "computing": 2_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
 ROWS_A_STEP = {
@@ -356,5 +366,6 @@ ROWS_A_STEP = {
     "formatted": 200,
     "attacks": 200,
     "defences": 2_000,
+    "computing": 400,
 }
 """Rows for each of an attempt's planning steps, at most."""

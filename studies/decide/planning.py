@@ -32,7 +32,10 @@ from harness.world.routes.generate import SHIPPED, refuse_unknown_kinds
 from studies.decide.declaration import GeneratedRoutes, StudyDeclaration
 from studies.decide.population import StratifiedRoutes, name_strata, stratify_routes
 
-FACTOR_GROUPS = ("driver", "link", "message_format", "attack", "defence", "brakes", "intervention")
+FACTOR_GROUPS = (
+    *("driver", "link", "message_format", "attack", "defence", "compute", "brakes"),
+    "intervention",
+)
 """Factors of arms that are named as `driver=idm`."""
 LEAST_PARTS = 2
 GENERATED = "generated"

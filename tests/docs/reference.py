@@ -76,6 +76,11 @@ GROUP_NOTES = {
         "What judges messages before fusion; one or several ([defences](../how-to/attacks.md));"
         " without a name in records where it is `none`."
     ),
+    "compute": (
+        "How long partners and ego compute; one or several"
+        " ([computing time](../explanation/radio.md#computing-time)); without a name in records"
+        " where it is `none`."
+    ),
     "brakes": (
         "Brakes and tyres of the ego; one or several"
         " ([dynamics](../explanation/dynamics.md#how-hard-the-ego-brakes)); without a name in"

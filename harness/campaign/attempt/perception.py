@@ -13,6 +13,7 @@ import numpy as np
 from harness.campaign.attempt.agent_sensing import AgentSensing, make_tick_observation
 from harness.campaign.attempt.asking import ask_for_payload
 from harness.campaign.attempt.blame import SystemBlame
+from harness.campaign.attempt.computing import AttemptComputing, measure_ego
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -93,6 +94,7 @@ class PerceptionLoop:
         view: LiveView,
         intervening: InterveningSystem | None = None,
         defence: Defence | None = None,
+        computing: AttemptComputing | None = None,
         agent_sensing: AgentSensing | None = None,
     ) -> None:
         self.partners = partners
@@ -102,6 +104,7 @@ class PerceptionLoop:
         self.metrics = metrics
         self._intervening = intervening  # between perception and driving
         self.security = AttemptSecurity(channel, defence, context, system)
+        self.computing = computing  # None: nothing takes time
         self.agent_sensing = agent_sensing  # of a system that brings its sensors
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
@@ -155,7 +158,8 @@ class PerceptionLoop:
         sensed = self._sense(state, scene, ego_scan, sweeps)
         # share and decide
         shared = self._share(sensed, scene, lights, recorder)
-        answer = self._decide(sensed, shared, recorder.first_frame, snapshot)
+        with measure_ego(self.computing):
+            answer = self._decide(sensed, shared, recorder.first_frame, snapshot)
         clock = self._add_seconds("system", clock)
         self.security.note_answer(state.frame, ego_scan.lidar_in_world, answer.cooperative)
         # evaluate: boxes that the system returned may be no boxes
@@ -251,7 +255,7 @@ class PerceptionLoop:
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
         messages = self._channel.deliver_messages(sensed.scan.time, present)
-        with SystemBlame():
+        with SystemBlame(), measure_ego(self.computing):
             messages = self.security.judge_messages(observation, messages, sensed.truth)
         return SharedStep(
             observation=observation,
@@ -266,7 +270,7 @@ class PerceptionLoop:
             return None
         clock = time.perf_counter()
         observation = make_tick_observation(state, self._mount.pose_in_carrier)
-        with SystemBlame():
+        with SystemBlame(), measure_ego(self.computing):
             control = self.agent_sensing.drive_tick(observation, snapshot).control
         self._add_seconds("system", clock)
         return control
@@ -385,9 +389,11 @@ class PerceptionLoop:
         if self._system.reads_messages:
             reach = partner.post.mount.range
             truth = self._select_truth(scene, scan, reach, partner.carrier)
+            began = time.perf_counter()
             payload = ask_for_payload(
                 self._system, believed, truth[truth.actor_ids != self._ego_id]
             )
+            seconds = time.perf_counter() - began
             message = Message(
                 sender=partner.sender,
                 kind=partner.kind,
@@ -396,7 +402,12 @@ class PerceptionLoop:
                 lidar_in_world=believed.lidar_in_world,
                 payload=payload,
             )
-            self._channel.send_message(message)
+            computed = 0.0
+            if self.computing is not None:
+                computed = self.computing.note_sender(
+                    partner.sender, scan.frame, scan.time, seconds
+                )
+            self._channel.send_message(message, computed)
         return believed.lidar_in_world, message
 
     def _observe_ego(

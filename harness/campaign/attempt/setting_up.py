@@ -10,6 +10,7 @@ import carla
 
 from harness.campaign.attempt.actors import AttemptActors
 from harness.campaign.attempt.agent_sensing import AgentSensing
+from harness.campaign.attempt.computing import AttemptComputing
 from harness.campaign.attempt.intervening import InterveningSystem
 from harness.campaign.attempt.live import LiveView
 from harness.campaign.attempt.metrics import AttemptMetrics
@@ -252,6 +253,7 @@ def set_up_attempt(
     intervening: InterveningSystem | None,
     brakes: TyreGrip | None,
     defence: Defence | None,
+    computing: AttemptComputing | None,
     view: LiveView,
 ) -> Iterator[AttemptActors]:
     """Spawn all actors of an attempt, and destroy them at the end."""
@@ -298,6 +300,7 @@ def set_up_attempt(
             partners=partners,
             intervening=intervening,
             defence=defence,
+            computing=computing,
             view=view,
             stack=stack,
         )
@@ -369,6 +372,7 @@ def set_up_perception(
     partners: PartnerFleet,
     intervening: InterveningSystem | None,
     defence: Defence | None,
+    computing: AttemptComputing | None,
     view: LiveView,
     stack: ExitStack,
 ) -> PerceptionLoop:
@@ -395,6 +399,7 @@ def set_up_perception(
         view=view,
         intervening=intervening,
         defence=defence,
+        computing=computing,
         agent_sensing=agent_sensing,
     )
     stack.callback(perception.close_lidar)

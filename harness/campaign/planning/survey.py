@@ -236,6 +236,7 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "attack": settings.get("attack", {}),
         "defence": settings.get("defence", {}),
         "brakes": settings.get("brakes", {}),
+        "compute": settings.get("compute", {}),
     }
     for group, named in groups.items():
         for mistake in find_type_mistakes(named, dict[str, Any], group):

@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 from harness.campaign.exports.exporting import build_exports
 from harness.campaign.settings.attacks import build_attacks
 from harness.campaign.settings.brakes import build_all_brakes
+from harness.campaign.settings.computing import build_computing_times
 from harness.campaign.settings.conditions import build_condition_part
 from harness.campaign.settings.config import INPUTS, INTERVENTION, build_part, find_class
 from harness.campaign.settings.declared import CampaignSettings
@@ -24,7 +25,15 @@ from harness.channel.disturbance import Disturbance
 from harness.common.errors import UserError
 from harness.common.field_notes import read_class_comments
 from harness.common.suggestions import describe_unknown_name
-from harness.records.arms import ATTACK, BRAKES, DEFENCE, DRIVER, LINK, MESSAGE_FORMAT
+from harness.records.arms import (
+    ATTACK,
+    BRAKES,
+    COMPUTE,
+    DEFENCE,
+    DRIVER,
+    LINK,
+    MESSAGE_FORMAT,
+)
 from harness.world.partners import Cooperation
 from harness.world.session import LONGEST_TICK
 from harness.world.traffic import Traffic
@@ -50,7 +59,8 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
     # types and ranges of single settings
     given = {name: value for name, value in settings.items() if name != INPUTS}
     absent: dict[str, Any] = {
-        name: {} for name in (INTERVENTION, DRIVER, LINK, MESSAGE_FORMAT, ATTACK, DEFENCE, BRAKES)
+        name: {}
+        for name in (INTERVENTION, DRIVER, LINK, MESSAGE_FORMAT, ATTACK, DEFENCE, BRAKES, COMPUTE)
     }
     chosen: dict[str, Any] = {**absent, **given}
     for mistake in find_type_mistakes(chosen, CampaignSettings, ""):
@@ -70,6 +80,7 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
     build_message_formats(settings)
     build_attacks(settings)
     build_defences(settings)
+    build_computing_times(settings)
     build_all_brakes(settings)
     build_exports(settings["export"])
     # what must fit another part

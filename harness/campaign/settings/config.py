@@ -29,6 +29,7 @@ from harness.common.plugins import (
 from harness.records.arms import (
     ATTACK,
     BRAKES,
+    COMPUTE,
     DEFAULT_BRAKES,
     DEFAULT_DRIVER,
     DEFENCE,
@@ -64,6 +65,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "message_format": "harness.channel.messages.",
     "attack": "harness.channel.attacks.",
     "defence": "harness.channel.defences.",
+    "compute": "harness.channel.computing.",
     "brakes": "harness.world.brakes.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
@@ -104,8 +106,8 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     # and for the simulator's brakes
     if whole.get(BRAKES, True) in ({}, {DEFAULT_BRAKES: None}):
         del whole[BRAKES]
-    # and for honest partners whose messages nothing judges
-    for group in (ATTACK, DEFENCE):
+    # and for honest partners whose messages nothing judges, and where nothing takes time
+    for group in (ATTACK, DEFENCE, COMPUTE):
         if whole.get(group, True) in ({}, {NONE: None}):
             del whole[group]
     # and for campaigns that keep no pictures

@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 from harness.channel.attacks.attack import Attack
 from harness.channel.channel import Channel
+from harness.channel.computing.computing_time import ComputingTime
 from harness.channel.defences.defence import Defence
 from harness.channel.disturbance import Disturbance
 from harness.channel.links.link import Link
@@ -70,8 +71,8 @@ class CampaignSettings(TypedDict):
 
     `intervention` is absent where none is named, `driver` where only the default driver is, and
     `link` where only the ideal link is, `message_format` where only the native one is, `brakes`
-    where only the simulator's are, `attack` and `defence` where only `none` is, as in folders from
-    before there were any.
+    where only the simulator's are, `attack`, `defence` and `compute` where only `none` is, as in
+    folders from before there were any.
     """
 
     simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
@@ -113,6 +114,9 @@ class CampaignSettings(TypedDict):
     ]  # how messages are written; one or several
     attack: dict[str, PartSettings[Attack] | None]  # how partners lie; one or several
     defence: dict[str, PartSettings[Defence] | None]  # what judges messages; one or several
+    compute: dict[
+        str, PartSettings[ComputingTime] | None
+    ]  # how long agents compute; one or several
     brakes: dict[str, PartSettings[TyreGrip] | None]  # of the ego; one or several
     metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
     export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several
