@@ -33,6 +33,7 @@ SHIPPED_GROUPS = {
     "attack": "an attack",
     "defence": "a defence",
     "compensate": "a compensation",
+    "compute": "a computing time",
     "routes": "a choice of routes",
     "export": "an export",
     "study": "a study",

@@ -100,6 +100,7 @@ def write_study_reference(options: argparse.Namespace) -> int:
     )
     from crucible.verification.towns import collect_towns, compute_map_digests  # noqa: PLC0415
     from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
+    from harness.campaign.settings.computing import refuse_unrepeatable  # noqa: PLC0415
     from harness.common.protocols import hash_protocol, is_test_town  # noqa: PLC0415
     from harness.records.schema import VERSION  # noqa: PLC0415
 
@@ -111,6 +112,7 @@ def write_study_reference(options: argparse.Namespace) -> int:
     # which machine: a reference is of the machine that drove
     machine = detect_machine()
     for campaign in campaigns.values():
+        refuse_unrepeatable(campaign.name, campaign.settings, "a reference")
         refuse_other_machine(campaign, machine.versions, machine.python)
     # maps, and the protocol of the test towns among them
     towns = compute_map_digests(collect_towns(campaigns), options.maps)

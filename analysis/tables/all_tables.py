@@ -7,6 +7,7 @@ from collections.abc import Callable
 from analysis.collection import CampaignCollection
 from analysis.tables.campaigns import build_campaigns_table
 from analysis.tables.compensation import build_compensation_table
+from analysis.tables.computing import build_computing_tables
 from analysis.tables.curves import build_curve_tables
 from analysis.tables.from_boxes import build_box_tables
 from analysis.tables.from_frames import build_frame_tables
@@ -41,4 +42,5 @@ def build_all_tables(
             tables += [*build_box_tables(collection), build_staleness_table(collection)]
             moved = build_compensation_table(collection)
             tables += [] if moved is None else [moved]
+            tables += build_computing_tables(collection)
     return add_ground_truth_titles([*tables, *build_curve_tables(collection, tables)], collection)

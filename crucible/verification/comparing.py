@@ -35,6 +35,7 @@ from crucible.verification.tolerance import (
     list_intolerable_differences,
 )
 from crucible.verification.towns import find_changed_towns, prepare_town_maps
+from harness.campaign.settings.computing import refuse_unrepeatable
 from harness.campaign.twins.record_diff import compare_columns, iter_record_leaves
 from harness.common.nesting import parse_json
 from harness.records.digests import hash_attempt_records
@@ -104,6 +105,8 @@ def check_reference_files(
     if changed := list(find_changed_files(reference, folder)):
         return changed, {}
     campaigns = read_packed_campaigns([folder / name for name in sorted(reference.packs)])
+    for name, campaign in campaigns.items():
+        refuse_unrepeatable(name, campaign.settings, "`crucible verify`")
     return list(find_changed_routes(reference, campaigns)), campaigns
 
 

@@ -236,14 +236,15 @@ class Channel:
             self._shifts[observation.sender, observation.frame] = shifts
         return replace(observation, lidar_in_world=believed)
 
-    def send_message(self, message: Message) -> None:
-        """Let a message go at the moment of its capture.
+    def send_message(self, message: Message, computed: float = 0.0) -> None:
+        """Let a message go, at the moment of its capture or when it has been computed.
 
         Args:
             message: as captured, with the pose that its sender believes.
+            computed: seconds from capture until the message leaves.
         """
         self._note_first_capture(message.capture_frame, message.capture_time)
-        self._send_one(message)
+        self._send_one(message, computed)
         # forged identities of insiders: they are where they claim to be, as far as records go
         for attack in self.attacks:
             for forged in attack.forge_messages(message):
@@ -254,9 +255,9 @@ class Channel:
                     forged.capture_time,
                     forged.lidar_in_world,
                 )
-                self._send_one(forged)
+                self._send_one(forged, computed)
 
-    def _send_one(self, message: Message) -> None:
+    def _send_one(self, message: Message, computed: float) -> None:
         """Let one message go, of a partner or of a forged identity."""
         concerning = self._select_concerning(message.kind)
         nothing = [NO_SHIFT] * len(concerning)
@@ -271,13 +272,15 @@ class Channel:
         # content first: size and type of what is sent decide how long it takes
         stages = self._alter_message(message, concerning)
         sent = self._finish_message(stages)
+        # queues and airtime begin when the sender has computed
+        leaving = replace(sent, capture_time=sent.capture_time + computed) if computed else sent
         # an unsent older message may give way to this one
         for disturbance in concerning:
-            self._withdraw_message(message.sender, disturbance.displaces(sent), disturbance)
+            self._withdraw_message(message.sender, disturbance.displaces(leaving), disturbance)
         # all delays add up; one loss is enough
-        delays = [disturbance.delay(sent) for disturbance in concerning]
-        losses = [disturbance for disturbance in concerning if disturbance.loses(sent)]
-        delay, lost = self._carry_on_link(sent, sum(delays, 0.0))
+        delays = [disturbance.delay(leaving) for disturbance in concerning]
+        losses = [disturbance for disturbance in concerning if disturbance.loses(leaving)]
+        delay, lost = self._carry_on_link(leaving, sum(delays, computed))
         self.audit.note_sent(message, sent, delay, losses, lost_on_link=lost)
         # what is lost is in the audit only
         if not losses and not lost:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.printing.terminal import console, print_campaign_line
+from harness.campaign.settings.computing import refuse_unrepeatable
 from harness.common.command_registry import CommandDeclaration
 from harness.common.fitting_table import FittingTable
 from harness.records.packing.pack import pack_campaigns
@@ -41,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_pack_command(options: argparse.Namespace) -> int:
     """Pack, and print what went in."""
+    for folder in options.folders:
+        header = load_campaign_header(folder / "campaign.yaml")
+        refuse_unrepeatable(folder, header["settings"], "a packed study")
     packed = pack_campaigns(options.folders, options.out, options.without)
     table = FittingTable()
     table.add_column("campaign")

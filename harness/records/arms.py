@@ -50,6 +50,8 @@ DEFENCE: Literal["defence"] = "defence"
 """The factor of what judges messages between channel and fusion; absent where nothing does."""
 COMPENSATE: Literal["compensate"] = "compensate"
 """The factor of what makes up for the age of messages; absent where nothing does."""
+COMPUTE: Literal["compute"] = "compute"
+"""The factor of how long agents compute; absent where nothing takes time."""
 ABSENT_VALUES: Mapping[str, str] = {
     BRAKES: DEFAULT_BRAKES,
     DRIVER: DEFAULT_DRIVER,

@@ -158,12 +158,12 @@ LINKS = _build_record_schema(
 FORMATTED = _build_record_schema(
     _make_column("sender", _NAME, "", "a partner"),
     _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
-    _make_column("kind", _NAME, "", "CPM; empty where the rules asked for no message"),
+    _make_column("kind", _NAME, "", "CPM or features; empty where the rules asked for no message"),
     _make_column("bytes", pa.int64(), "B", "of the message as generated, before disturbances"),
     _make_column("native_bytes", pa.int64(), "B", "of the payload as the system shared it"),
-    _make_column("perceived", pa.int32(), "", "objects that the system shared"),
-    _make_column("included", pa.int32(), "", "objects in the message"),
-    _make_column("left_out", pa.int32(), "", "objects that the rules left out"),
+    _make_column("perceived", pa.int32(), "", "objects that the system shared, or cells of maps"),
+    _make_column("included", pa.int32(), "", "of them, in the message"),
+    _make_column("left_out", pa.int32(), "", "of them, left out"),
 )
 
 ATTACKS = _build_record_schema(
@@ -202,6 +202,14 @@ COMPENSATED = _build_record_schema(
     _make_column("velocity", _NAME, "", "message or estimated; none: the box stays"),
     *_make_shift_columns("stated_", "the box in the world, as the message says"),
     *_make_shift_columns("moved_", "the box in the world, as it is given to the system"),
+)
+
+COMPUTING = _build_record_schema(
+    _make_column("agent", _NAME, "", "ego, or a partner"),
+    _make_column("capture_frame", pa.int64(), "", "tick of the sweep, since the ego stood ready"),
+    _make_column("seconds", pa.float64(), "s", "between sweep and message, or sweep and control"),
+    _make_column("ready", pa.float64(), "s", "of message or control, since the ego stood ready"),
+    _make_column("acts", pa.float64(), "s", "of the ego's control; NaN: of a message, or never"),
 )
 
 EVENTS = _build_record_schema(
@@ -335,6 +343,7 @@ ALL_TABLES = {
     "attacks": ATTACKS,
     "defences": DEFENCES,
     "compensated": COMPENSATED,
+    "computing": COMPUTING,
 }
 MOST_ROWS = {
     "frames": 200_000,  # planning steps: eleven hours at five a second
@@ -355,6 +364,7 @@ MOST_ROWS = {
     "attacks": 2_000_000,
     "defences": 2_000_000,
     "compensated": 20_000_000,
+    "computing": 2_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
 ROWS_A_STEP = {
@@ -371,5 +381,6 @@ ROWS_A_STEP = {
     "attacks": 200,
     "defences": 2_000,
     "compensated": 20_000,
+    "computing": 400,
 }
 """Rows for each of an attempt's planning steps, at most."""

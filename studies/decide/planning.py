@@ -33,7 +33,7 @@ from studies.decide.declaration import GeneratedRoutes, StudyDeclaration
 from studies.decide.population import StratifiedRoutes, name_strata, stratify_routes
 
 FACTOR_GROUPS = (
-    *("driver", "link", "message_format", "attack", "defence", "compensate", "brakes"),
+    *("driver", "link", "message_format", "attack", "defence", "compensate", "compute", "brakes"),
     "intervention",
 )
 """Factors of arms that are named as `driver=idm`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from crucible.check import check_plugin
@@ -9,8 +11,10 @@ from crucible.plugins import iter_shipped_rows
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.channel.links.link import Carriage, Link
 from harness.channel.links.sight import PathView
+from harness.channel.messages.cpm import Cpm, PerceivedObject, encode_cpm
+from harness.channel.messages.station import Position
 from harness.checks.link import findings_of
-from harness.types.vocabulary import Message
+from harness.types.vocabulary import VEHICLE, Message
 from tests.campaign.tiny import composed
 
 
@@ -23,6 +27,49 @@ def test_the_plan_says_which_messages_fit() -> None:
     )
     assert "2,000,000 B: 2,054 packets, 2054 ms of air; does not fit: 10.3 times the" in notes[2]
     assert list_link_notes(composed()) == ()
+
+
+def test_the_plan_has_the_bytes_of_the_formats_that_are_chosen() -> None:
+    """By hand: 500,000 numbers of 50 x 100 x 100; a tenth of the cells, and a bit for each."""
+    formats = "message_format=[native,cpm,eight_bits,top_k]"
+    notes = list_link_notes(composed("link=nr_v2x", formats))
+    assert len(notes) == 7
+    cpm, many, eight, top = notes[3:]
+    # as a partner of a campaign writes them
+    assert cpm.startswith(f"nr_v2x: 20 boxes, cpm, {size_of_cpm(20)} B: 1 packet")
+    assert many.startswith(f"nr_v2x: 100 boxes, cpm, {size_of_cpm(100):,} B: 3 packets")
+    assert f"a feature map, eight_bits, {1 + 7 + 8 + 500_000:,} B: 514 packets" in eight
+    assert f"a feature map, top_k, {1 + 7 + 1250 + 4 * 50 * 1000:,} B: 207 packets" in top
+    assert "does not fit: 1.035 times" in top
+    assert len(list_link_notes(composed("link=nr_v2x", "message_format=native"))) == 3
+
+
+def size_of_cpm(count: int) -> int:
+    """Return the bytes of a CPM of so many cars by a vehicle, with its sensor."""
+    car = PerceivedObject(
+        object_id=0,
+        east=5.0,
+        north=3.0,
+        up=0.0,
+        yaw=-0.3,
+        length=4.5,
+        width=1.9,
+        height=1.6,
+        class_index=VEHICLE,
+        confidence=0.8,
+        velocity=None,
+        age=0.0,
+    )
+    cpm = Cpm(
+        station_id=1,
+        time=700_000_000.0,
+        position=Position(49.0, 8.0),
+        orientation=0.0,
+        objects=tuple(replace(car, object_id=number) for number in range(count)),
+        perceived=count,
+        sensor_range=70.0,
+    )
+    return len(encode_cpm(cpm))
 
 
 @pytest.mark.thorough

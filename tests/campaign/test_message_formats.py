@@ -32,13 +32,19 @@ def arms_of(routes: Path, *settings: str) -> list[str]:
     return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
 
 
-def test_only_systems_whose_partners_send_boxes_have_other_formats(routes: Path) -> None:
+def test_formats_are_those_of_what_partners_send(routes: Path) -> None:
     chosen = ("system=[single,ideal_late,early,late,fcooper]", "interference=none")
     plain = arms_of(routes, *chosen)
     assert arms_of(routes, *chosen, "message_format=native") == plain
     both = arms_of(routes, *chosen, "message_format=[native,cpm]")
     added = [f"{system}/ahead/none/message_format=cpm" for system in ("ideal_late", "late")]
     assert sorted(both) == sorted([*plain, *added])
+    # features have formats of their own
+    small = arms_of(routes, *chosen, "message_format=[native,cpm,eight_bits,top_k]")
+    features = [f"fcooper/ahead/none/message_format={name}" for name in ("eight_bits", "top_k")]
+    assert sorted(small) == sorted([*plain, *added, *features])
+    alone = arms_of(routes, *chosen, "message_format=eight_bits")
+    assert set(alone) == set(plain) - {"fcooper/ahead/none"} | {features[0]}
 
 
 def test_an_arm_lacks_the_native_format() -> None:
@@ -73,6 +79,8 @@ def test_settings_with_native_messages_do_not_name_the_group() -> None:
         ),
         (["message_format=cpm", "message_format.cpm.latitude=89"], r"latitude = 89"),
         (["message_format=cpm", "message_format.cpm.keep=-1"], r"message_format\.keep = -1"),
+        (["message_format=top_k", "message_format.top_k.share=0"], r"message_format\.share = 0"),
+        (["message_format=eight_bits", "message_format.eight_bits.bits=7"], r"bits = 7: must be"),
     ],
 )
 def test_bad_formats_are_one_line(settings: list[str], words: str) -> None:

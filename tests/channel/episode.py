@@ -105,7 +105,7 @@ class Episode:
             if kind == "ego":
                 self.channel.audit.check_belief(believed)
             else:
-                self.channel.send_message(
+                self.send_message(
                     Message(
                         sender=sender,
                         kind=kind,
@@ -118,6 +118,10 @@ class Episode:
         messages = self.channel.deliver_messages(time_of(step), {sender for sender, _ in partners})
         self.given.append(messages)
         return messages
+
+    def send_message(self, message: Message) -> None:
+        """Let a message go at its capture."""
+        self.channel.send_message(message)
 
     def ages(self) -> list[list[int]]:
         """Return how many planning steps old the messages of each step were."""

@@ -81,6 +81,11 @@ GROUP_NOTES = {
         " ([compensation](../explanation/compensation.md)); without a name in records where it is"
         " `none`."
     ),
+    "compute": (
+        "How long partners and ego compute; one or several"
+        " ([computing time](../explanation/radio.md#computing-time)); without a name in records"
+        " where it is `none`."
+    ),
     "brakes": (
         "Brakes and tyres of the ego; one or several"
         " ([dynamics](../explanation/dynamics.md#how-hard-the-ego-brakes)); without a name in"

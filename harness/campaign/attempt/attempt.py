@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from harness.campaign.attempt.computing import set_up_computing
 from harness.campaign.attempt.intervening import build_arm_intervention
 from harness.campaign.attempt.live import LiveView, open_live_view
 from harness.campaign.attempt.perception import PerceptionLoop
@@ -92,6 +93,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             brakes=set_up_brakes(settings, task.key.arm),
             defence=set_up_defence(settings, task.key.arm),
             compensation=set_up_compensation(settings, task.key.arm),
+            computing=set_up_computing(settings, task.key.arm),
             view=view,
         ) as actors:
             recorder = drive_until_over(
@@ -109,6 +111,8 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
         scenery = list_scenery_near_route(context.world, context.route)
     # a drive whose messages or scene were not as asked is no result
     channel.audit.verify_deliveries()
+    if actors.perception.computing is not None:
+        actors.perception.computing.verify_controls()
     changes.verify_senders({sender for sender, _ in channel.audit.records})
     # write: the folder appears under its name only when every file of it is there
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
@@ -123,6 +127,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             formatted=None if channel.message_format is None else channel.message_format.rows,
             security=perception.security.tables,
             moved=None if (moving := perception.compensation) is None else moving.rows,
+            computing=perception.computing,
         )
         messages = {
             "reads": system.reads_messages,
@@ -184,6 +189,7 @@ def build_drive_result(
         surrogates=recorder.surrogates,
         **({"metrics": metrics} if metrics else {}),
         **perception.make_intervention_record(),
+        **({"computing": perception.computing.build_record()} if perception.computing else {}),
         **(
             {"agent_sensors": carried.make_record()}
             if (carried := perception.agent_sensing)

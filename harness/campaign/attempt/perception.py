@@ -13,6 +13,7 @@ import numpy as np
 from harness.campaign.attempt.agent_sensing import AgentSensing, make_tick_observation
 from harness.campaign.attempt.asking import ask_for_payload
 from harness.campaign.attempt.blame import SystemBlame
+from harness.campaign.attempt.computing import AttemptComputing, measure_ego
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -95,6 +96,7 @@ class PerceptionLoop:
         intervening: InterveningSystem | None = None,
         defence: Defence | None = None,
         compensation: Compensation | None = None,
+        computing: AttemptComputing | None = None,
         agent_sensing: AgentSensing | None = None,
     ) -> None:
         self.partners = partners
@@ -105,6 +107,7 @@ class PerceptionLoop:
         self._intervening = intervening  # between perception and driving
         self.security = AttemptSecurity(channel, defence, context, system)
         self.compensation = compensation  # of the age of messages; None: they stay as they are
+        self.computing = computing  # None: nothing takes time
         self.agent_sensing = agent_sensing  # of a system that brings its sensors
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
@@ -158,7 +161,8 @@ class PerceptionLoop:
         sensed = self._sense(state, scene, ego_scan, sweeps)
         # share and decide
         shared = self._share(sensed, scene, lights, recorder)
-        answer = self._decide(sensed, shared, recorder.first_frame, snapshot)
+        with measure_ego(self.computing):
+            answer = self._decide(sensed, shared, recorder.first_frame, snapshot)
         clock = self._add_seconds("system", clock)
         self.security.note_answer(state.frame, ego_scan.lidar_in_world, answer.cooperative)
         # evaluate: boxes that the system returned may be no boxes
@@ -254,7 +258,7 @@ class PerceptionLoop:
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
         messages = self._channel.deliver_messages(sensed.scan.time, present)
-        with SystemBlame():
+        with SystemBlame(), measure_ego(self.computing):
             messages = self.security.judge_messages(observation, messages, sensed.truth)
             if self.compensation is not None:
                 messages = self.compensation.compensate_messages(observation, messages)
@@ -271,7 +275,7 @@ class PerceptionLoop:
             return None
         clock = time.perf_counter()
         observation = make_tick_observation(state, self._mount.pose_in_carrier)
-        with SystemBlame():
+        with SystemBlame(), measure_ego(self.computing):
             control = self.agent_sensing.drive_tick(observation, snapshot).control
         self._add_seconds("system", clock)
         return control
@@ -390,9 +394,11 @@ class PerceptionLoop:
         if self._system.reads_messages:
             reach = partner.post.mount.range
             truth = self._select_truth(scene, scan, reach, partner.carrier)
+            began = time.perf_counter()
             payload = ask_for_payload(
                 self._system, believed, truth[truth.actor_ids != self._ego_id]
             )
+            seconds = time.perf_counter() - began
             message = Message(
                 sender=partner.sender,
                 kind=partner.kind,
@@ -401,7 +407,12 @@ class PerceptionLoop:
                 lidar_in_world=believed.lidar_in_world,
                 payload=payload,
             )
-            self._channel.send_message(message)
+            computed = 0.0
+            if self.computing is not None:
+                computed = self.computing.note_sender(
+                    partner.sender, scan.frame, scan.time, seconds
+                )
+            self._channel.send_message(message, computed)
         return believed.lidar_in_world, message
 
     def _observe_ego(

@@ -17,7 +17,7 @@ from harness.campaign.attempt.surroundings import TrackRecorder
 from harness.campaign.attempt.tasks import DrivePosition, Report
 from harness.evaluation.driving import DriveEvaluation
 from harness.types.vocabulary import Control
-from harness.world.attempt_context import AttemptContext
+from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.hazards.hazard import convert_hazard_errors
 from harness.world.scene import ActorRegistry
 
@@ -84,12 +84,12 @@ def drive_until_over(
             control = perception.run_planning_step(
                 state, scene, lights, recorder, snapshot=snapshot
             )
-            ego.apply_driving_control(control)
+            drive_ego(actors, control, state)
             for hazard in actors.hazards:
                 hazard.record_lidar_returns(state, perception.returned)
             report(DrivePosition(drive.completion, state.time - recorder.start))
-        elif (between := perception.run_tick_between(state, snapshot)) is not None:
-            ego.apply_driving_control(between)
+        else:
+            drive_ego(actors, perception.run_tick_between(state, snapshot), state)
         # a violation or the goal
         if drive.ended:
             break
@@ -102,3 +102,18 @@ def drive_until_over(
     for hazard_report in iter_hazard_reports([*actors.hazards, *actors.unplaced], actors.not_run):
         recorder.add_hazard(hazard_report, state.time)
     return recorder
+
+
+def drive_ego(actors: AttemptActors, control: Control | None, state: EgoState) -> None:
+    """Give the vehicle what reaches it in this tick, if anything new does.
+
+    Args:
+        actors: of the attempt.
+        control: what the system made of this tick; None: it was not asked.
+        state: of the ego in this tick.
+    """
+    computing = actors.perception.computing
+    if computing is not None:
+        control = computing.exchange_controls(control, state)
+    if control is not None:
+        actors.ego.apply_driving_control(control)

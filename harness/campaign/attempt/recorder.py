@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.campaign.attempt.computing import AttemptComputing
 from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.planning_step import EGO, DecidedStep, LidarHits
 from harness.campaign.attempt.signals import SignalLog
@@ -244,11 +245,12 @@ class AttemptRecorder:
         formatted: Iterable[FormatRow] | None = None,
         security: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
         moved: Iterable[MovedBoxes] | None = None,
+        computing: AttemptComputing | None = None,
     ) -> None:
         """Write all tables; `links` where the link is not ideal, `formatted` not all native.
 
         `security` are the tables of the attack and of the defence, as far as there are any; `moved`
-        is what a compensation made of late boxes.
+        is what a compensation made of late boxes; `computing` is there where computing takes time.
         """
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
@@ -278,6 +280,9 @@ class AttemptRecorder:
             writer.write_table("links", build_link_columns(carriages, self.start, self.first_frame))
         if formatted is not None:
             writer.write_table("formatted", build_format_columns(formatted, self.first_frame))
+        if computing is not None:
+            table = computing.build_table(self.start, self.first_frame)
+            writer.write_table("computing", table)
         for name, rows in (security or {}).items():
             writer.write_table(name, count_frames_from(rows, self.first_frame))
         if moved is not None:

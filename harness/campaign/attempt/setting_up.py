@@ -10,6 +10,7 @@ import carla
 
 from harness.campaign.attempt.actors import AttemptActors
 from harness.campaign.attempt.agent_sensing import AgentSensing
+from harness.campaign.attempt.computing import AttemptComputing
 from harness.campaign.attempt.intervening import InterveningSystem
 from harness.campaign.attempt.live import LiveView
 from harness.campaign.attempt.metrics import AttemptMetrics
@@ -269,6 +270,7 @@ def set_up_attempt(
     brakes: TyreGrip | None,
     defence: Defence | None,
     compensation: Compensation | None,
+    computing: AttemptComputing | None,
     view: LiveView,
 ) -> Iterator[AttemptActors]:
     """Spawn all actors of an attempt, and destroy them at the end."""
@@ -318,6 +320,7 @@ def set_up_attempt(
             intervening=intervening,
             defence=defence,
             compensation=compensation,
+            computing=computing,
             view=view,
             stack=stack,
         )
@@ -392,6 +395,7 @@ def set_up_perception(
     intervening: InterveningSystem | None,
     defence: Defence | None,
     compensation: Compensation | None,
+    computing: AttemptComputing | None,
     view: LiveView,
     stack: ExitStack,
 ) -> PerceptionLoop:
@@ -419,6 +423,7 @@ def set_up_perception(
         intervening=intervening,
         defence=defence,
         compensation=compensation,
+        computing=computing,
         agent_sensing=agent_sensing,
     )
     stack.callback(perception.close_lidar)

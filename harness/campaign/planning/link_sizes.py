@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+
+import numpy as np
 
 from harness.campaign.planning.sizes import read_planning_period
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.links import build_links
+from harness.campaign.settings.message_formats import build_message_formats
 from harness.channel.links.radio import RadioLink
+from harness.channel.messages.message_format import MessageFormat
+from harness.types.vocabulary import VEHICLE, Boxes, Features, Message, Payload, Pose
 from harness.world.rig import Rig
 
 BOX_BYTES, POINT_BYTES = 33, 16
 """Of a box and of a point in a message (`harness.types.vocabulary`)."""
-USUAL_BOXES, USUAL_MAP = 20, 2_000_000
-"""Road users in a message, and bytes of a feature map."""
+USUAL_CAR = (4.5, 1.9, 1.6, 0.3)
+"""Length, width and height in m, yaw in rad."""
+USUAL_BOXES, MANY_BOXES = 20, 100
+"""Road users in a message."""
+USUAL_MAP = (50, 100, 100)
+"""Channels, rows and columns of a feature map: 2 MB of float32."""
+BOXES, FEATURES = ("late", f"{USUAL_BOXES} boxes"), ("intermediate", "a feature map")
+"""Stages of fusion, and what their partners send."""
 
 
 def list_link_notes(settings: CampaignSettings) -> tuple[str, ...]:
@@ -33,7 +45,8 @@ def iter_link_notes(settings: CampaignSettings) -> Iterator[str]:
             plan = link.plan_packets(size)
             packets = "1 packet" if plan.fragments == 1 else f"{plan.fragments:,} packets"
             times = plan.airtime / period
-            fits = "fits into" if times <= 1 else f"does not fit: {times:.1f} times"
+            digits = 1 if times >= 1.1 else 3
+            fits = "fits into" if times <= 1 else f"does not fit: {times:.{digits}f} times"
             yield (
                 f"{name}: {content}, {size:,} B: {packets}, {1000 * plan.airtime:.4g} ms of air;"
                 f" {fits} the {period:g} s between two messages"
@@ -44,8 +57,42 @@ def list_usual_sizes(settings: CampaignSettings, period: float) -> dict[str, int
     """Return bytes of usual messages; a sweep is one in which every ray returns a point."""
     rig: Rig = build_part(settings["rig"], "rig")
     points = round(rig.vehicle.points_per_second * period)
-    return {
-        f"{USUAL_BOXES} boxes": USUAL_BOXES * BOX_BYTES,
+    sizes = {
+        BOXES[1]: USUAL_BOXES * BOX_BYTES,
         "a whole sweep": points * POINT_BYTES,
-        "a feature map": USUAL_MAP,
+        FEATURES[1]: 4 * math.prod(USUAL_MAP),
     }
+    # the same as other formats of the campaign write it
+    for name, made in build_message_formats(settings).items():
+        for (stage, content), payload in (
+            (BOXES, make_usual_boxes(USUAL_BOXES)),
+            ((BOXES[0], f"{MANY_BOXES} boxes"), make_usual_boxes(MANY_BOXES)),
+            (FEATURES, Features((np.ones(USUAL_MAP, np.float32),))),
+        ):
+            if stage in made.stages:
+                sizes[f"{content}, {name}"] = measure_written_size(made, payload)
+    return sizes
+
+
+def make_usual_boxes(count: int) -> Boxes:
+    """Return so many cars around a sender."""
+    geometry = np.tile([0.0, 0.0, 0.0, *USUAL_CAR], (count, 1))
+    # in rows of ten, 6 m apart: (count, 2) metres
+    geometry[:, :2] = 6.0 * (np.column_stack(np.divmod(np.arange(count), 10)) - 5.0)
+    return Boxes(geometry, np.full(count, VEHICLE, np.int64), np.full(count, 0.8))
+
+
+def measure_written_size(made: MessageFormat, payload: Payload) -> int:
+    """Return the bytes of the first message of a sender: one with all that the rules ask for."""
+    made.reset()
+    written = made.write_message(
+        Message(
+            sender="vehicle-1",
+            kind="vehicle",
+            capture_frame=0,
+            capture_time=10.0,
+            lidar_in_world=Pose(0.0, 0.0, 1.85),
+            payload=payload,
+        )
+    )
+    return 0 if written is None else written.size_bytes

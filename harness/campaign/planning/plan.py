@@ -30,6 +30,7 @@ from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
 from harness.campaign.settings.brakes import with_brakes
 from harness.campaign.settings.compensations import find_uncompensated_arms, with_compensations
+from harness.campaign.settings.computing import list_computing_notes, with_computing_times
 from harness.campaign.settings.config import find_class
 from harness.campaign.settings.cooperation import (
     describe_ground_truth,
@@ -92,6 +93,7 @@ class CampaignPlan:
     size_zero: tuple[str, ...] = ()  # conditions that are driven as `none`
     same: tuple[tuple[str, ...], ...] = ()  # conditions of one delivery; the first is driven
     carried: tuple[str, ...] = ()  # what radios make of messages of usual sizes
+    computing: tuple[str, ...] = ()  # device of computing times, and whether drives repeat
     origin: str = ""  # where routes and hazards come from, if that needs a line
     systems: tuple[str, ...] = ()  # what is said of systems with their own sensors
 
@@ -152,6 +154,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         size_zero=conditions.size_zero,
         same=conditions.same,
         carried=list_link_notes(settings),
+        computing=list_computing_notes(settings),
         origin=describe_route_origin(settings),
         systems=list_system_notes(settings),
     )
@@ -220,6 +223,7 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
     refuse_uncommon_truth(settings, arms)
     arms = with_message_formats(settings, with_links(settings, arms))
     arms = with_compensations(settings, with_attacks_and_defences(settings, arms))
+    arms = with_computing_times(settings, arms)
     arms = with_brakes(settings, arms)
     arms = with_interventions(settings, with_drivers(settings, arms))
     reasons = {
@@ -242,6 +246,7 @@ def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     count *= 1 + len(settings["interference"])
     count *= 1 + len(settings.get("intervention", {}))
     count *= (1 + len(settings.get("driver", {}))) * (1 + len(settings.get("brakes", {})))
+    count *= 1 + len(settings.get("compute", {}))
     count *= (1 + len(settings.get("link", {}))) * (1 + len(settings.get("message_format", {})))
     count *= (1 + len(settings.get("attack", {}))) * (1 + len(settings.get("defence", {})))
     count *= 1 + len(settings.get("compensate", {}))

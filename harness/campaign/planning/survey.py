@@ -237,6 +237,7 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "defence": settings.get("defence", {}),
         "compensate": settings.get("compensate", {}),
         "brakes": settings.get("brakes", {}),
+        "compute": settings.get("compute", {}),
     }
     for group, named in groups.items():
         for mistake in find_type_mistakes(named, dict[str, Any], group):

@@ -10,6 +10,7 @@ from harness.campaign.exports.exporting import build_exports
 from harness.campaign.settings.attacks import build_attacks
 from harness.campaign.settings.brakes import build_all_brakes
 from harness.campaign.settings.compensations import build_compensations
+from harness.campaign.settings.computing import build_computing_times
 from harness.campaign.settings.conditions import build_condition_part
 from harness.campaign.settings.config import INPUTS, INTERVENTION, build_part, find_class
 from harness.campaign.settings.declared import CampaignSettings
@@ -30,6 +31,7 @@ from harness.records.arms import (
     ATTACK,
     BRAKES,
     COMPENSATE,
+    COMPUTE,
     DEFENCE,
     DRIVER,
     LINK,
@@ -63,7 +65,7 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
         name: {}
         for name in (
             *(INTERVENTION, DRIVER, LINK, MESSAGE_FORMAT),
-            *(ATTACK, DEFENCE, COMPENSATE, BRAKES),
+            *(ATTACK, DEFENCE, COMPENSATE, BRAKES, COMPUTE),
         )
     }
     chosen: dict[str, Any] = {**absent, **given}
@@ -86,6 +88,7 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
     build_attacks(settings)
     build_defences(settings)
     build_compensations(settings)
+    build_computing_times(settings)
     build_all_brakes(settings)
     build_exports(settings["export"])
     # what must fit another part

@@ -55,6 +55,7 @@ def show_plan(
     for name, text in (
         *list_plan_notes(plan),
         *(("radio", line) for line in plan.carried),
+        *(("computing", line) for line in plan.computing),
         *list_estimate_notes(estimate_campaign(plan, folder, paces), plan),
     ):
         show_note(name, text)

@@ -30,6 +30,7 @@ from harness.records.arms import (
     ATTACK,
     BRAKES,
     COMPENSATE,
+    COMPUTE,
     DEFAULT_BRAKES,
     DEFAULT_DRIVER,
     DEFENCE,
@@ -66,6 +67,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "attack": "harness.channel.attacks.",
     "defence": "harness.channel.defences.",
     "compensate": "harness.channel.compensation.",
+    "compute": "harness.channel.computing.",
     "brakes": "harness.world.brakes.",
     "routes": "harness.world.routes.sources.",
     "export": "harness.campaign.exports.",
@@ -108,8 +110,8 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     # and for the simulator's brakes
     if whole.get(BRAKES, True) in ({}, {DEFAULT_BRAKES: None}):
         del whole[BRAKES]
-    # and for honest partners whose messages nothing judges or moves
-    for group in (ATTACK, DEFENCE, COMPENSATE):
+    # and for honest partners whose messages nothing judges or moves, and where nothing takes time
+    for group in (ATTACK, DEFENCE, COMPENSATE, COMPUTE):
         if whole.get(group, True) in ({}, {NONE: None}):
             del whole[group]
     # and for networks that compute as fast as the processor can

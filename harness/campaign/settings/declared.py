@@ -7,6 +7,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 from harness.channel.attacks.attack import Attack
 from harness.channel.channel import Channel
 from harness.channel.compensation.compensation import Compensation
+from harness.channel.computing.computing_time import ComputingTime
 from harness.channel.defences.defence import Defence
 from harness.channel.disturbance import Disturbance
 from harness.channel.links.link import Link
@@ -71,8 +72,8 @@ class CampaignSettings(TypedDict):
 
     `intervention` is absent where none is named, `driver` where only the default driver is, and
     `link` where only the ideal link is, `message_format` where only the native one is, `brakes`
-    where only the simulator's are, `attack`, `defence` and `compensate` where only `none` is,
-    `repeatable` where it is false, as in folders from before there were any.
+    where only the simulator's are, `attack`, `defence`, `compensate` and `compute` where only
+    `none` is, `repeatable` where it is false, as in folders from before there were any.
     """
 
     simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
@@ -118,6 +119,9 @@ class CampaignSettings(TypedDict):
     compensate: dict[
         str, PartSettings[Compensation] | None
     ]  # what makes up for the age of messages; one or several
+    compute: dict[
+        str, PartSettings[ComputingTime] | None
+    ]  # how long agents compute; one or several
     brakes: dict[str, PartSettings[TyreGrip] | None]  # of the ego; one or several
     metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
     export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several

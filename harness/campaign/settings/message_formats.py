@@ -10,9 +10,6 @@ from harness.channel.messages.message_format import MessageFormat
 from harness.common.errors import UserError
 from harness.records.arms import MESSAGE_FORMAT, NATIVE_FORMAT, NONE, Arm
 
-BOXES = ("late", "")
-"""Stages of fusion whose partners send boxes, or may: the empty one is not known beforehand."""
-
 
 def build_message_formats(settings: CampaignSettings) -> dict[str, MessageFormat]:
     """Return the formats by name; refuse what is none."""
@@ -48,24 +45,33 @@ def build_arm_message_format(settings: CampaignSettings, arm: Arm) -> MessageFor
 
 
 def with_message_formats(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
-    """Return the arms with each format; where no boxes are sent, messages are native."""
-    names = list(settings.get(MESSAGE_FORMAT, {})) or [NATIVE_FORMAT]
-    made = [
-        arm.replace_factors(message_format=name)
-        for arm in arms
-        for name in (names if sends_boxes(settings, arm) else [NATIVE_FORMAT])
-    ]
+    """Return the arms with each format that suits what is sent; native where none of them does."""
+    named = settings.get(MESSAGE_FORMAT, {})
+    stages: dict[str, tuple[str, ...]] = {
+        name: getattr(find_class(part["_target_"], f"{MESSAGE_FORMAT}.{name}"), "stages", ())
+        for name, part in named.items()
+        if part is not None
+    }
+    made: list[Arm] = []
+    for arm in arms:
+        stage = find_message_stage(settings, arm)
+        suited = [name for name in named if name not in stages or stage in stages[name]]
+        made += [arm.replace_factors(message_format=name) for name in suited or [NATIVE_FORMAT]]
     return list(dict.fromkeys(made))
 
 
-def sends_boxes(settings: CampaignSettings, arm: Arm) -> bool:
-    """Return whether partners of an arm send boxes, as far as the system's class says."""
+def find_message_stage(settings: CampaignSettings, arm: Arm) -> str:
+    """Return the stage of fusion of what partners of an arm send, as the system's class says.
+
+    Returns:
+        Empty where the class does not say; `none` where nothing is sent.
+    """
     if arm.cooperation == NONE:
-        return False
+        return NONE
     place = f"system.{arm.system}"
     kind = find_class(settings["system"][arm.system]["_target_"], place)
     stage = getattr(kind, "fusion_stage", "")
     if not isinstance(stage, str):
         # of a network's system: that of its kind of fusion module
         stage = getattr(getattr(kind, "stage", None), "stage", "")
-    return stage in BOXES
+    return str(stage)

@@ -30,6 +30,7 @@ from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.run import run_work_queue
 from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.work_queue import WorkQueue
+from harness.campaign.settings.computing import refuse_unrepeatable
 from harness.campaign.settings.conditions import (
     Interference,
     build_condition_changes,
@@ -104,6 +105,7 @@ class CampaignTwins:
         self._trust = trust
         # what cannot be driven again as it was
         refuse_carla(campaign, self._settings)
+        refuse_unrepeatable(campaign, self._settings, "a twin")
         if not trust:
             refuse_untrusted(campaign, self._settings)
         refuse_misshapen(self._settings)

@@ -20,12 +20,12 @@ class Carriage:
     Attributes:
         sender: name of the partner.
         frame: the simulator's tick of capture.
-        time: seconds, of capture.
+        time: seconds, at which the sender has the message ready: of capture, or later.
         size_bytes: of the payload as sent.
         fragments: packets on the air.
         queue: seconds before the first of them is on the air; NaN where the link does not say.
         airtime: seconds on the air, of all fragments; NaN where the link does not say.
-        delay: seconds from capture to arrival, with queue and airtime.
+        delay: seconds from `time` to arrival, with queue and airtime.
         distance: metres between the antennas; NaN where it is unknown.
         sight: LOS, NLOSv, NLOS or unknown.
         power: dBm at the receiver; NaN where the link does not say.
@@ -89,7 +89,7 @@ class Link(ABC):
         """Return what becomes of a message, and keep it for the records.
 
         Args:
-            message: as it leaves.
+            message: as it leaves; its time is that at which the sender has computed it.
             lidar_in_world: the true pose of its sender's LiDAR, where the antenna is.
         """
         view = None

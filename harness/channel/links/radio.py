@@ -150,7 +150,7 @@ class RadioLink(Link):
         level = self._measure_level(message.sender, view, random)
         plan = self.plan_packets(message.size_bytes)
         heard = others.receive_at(self._place_sender(view), message.sender)
-        ready = message.capture_time - (self._origin or 0.0)
+        ready = max(message.capture_time - (self._origin or 0.0), 0.0)
         starts, noises, busy = self.send_packets(
             message.sender, ready, plan, heard=heard, random=random
         )

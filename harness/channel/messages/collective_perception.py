@@ -70,6 +70,7 @@ class CpmFormat(MessageFormat):
     """
 
     safe_from_file = True
+    stages = ("late", "")
 
     def __init__(
         self,

@@ -25,13 +25,19 @@ class FormatRow:
     kind: str
     size_bytes: int
     native_bytes: int
-    perceived: int  # objects that were shared
-    included: int  # objects in the message
-    left_out: int  # objects that the rules left out
+    perceived: int  # objects that were shared, or cells of feature maps
+    included: int  # of them, in the message
+    left_out: int  # of them, left out
 
 
 class MessageFormat(ABC):
-    """A standard's messages between `share` and the system."""
+    """How messages are written between `share` and the system.
+
+    Attributes:
+        stages: of fusion, whose messages it can write; the empty one is not known beforehand.
+    """
+
+    stages: tuple[str, ...]
 
     def __init__(self) -> None:
         self.rows: list[FormatRow] = []

@@ -1,0 +1,132 @@
+"""Computing times of an attempt: when messages leave, when controls act, and their table."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from harness.campaign.attempt.planning_step import EGO
+from harness.campaign.settings.computing import build_arm_computing_time
+from harness.campaign.settings.declared import CampaignSettings
+from harness.channel.computing.computing_time import ComputingTime
+from harness.channel.computing.control_queue import ControlQueue
+from harness.channel.delivery_rule import SAME_MOMENT
+from harness.common.errors import AttemptError, UserError
+from harness.records.arms import COMPUTE, Arm
+from harness.records.schema import COMPUTING
+from harness.types.vocabulary import Control
+from harness.world.attempt_context import EgoState
+
+
+def set_up_computing(settings: CampaignSettings, arm: Arm) -> AttemptComputing | None:
+    """Return the computing times of an arm; None where nothing takes time.
+
+    Raises:
+        AttemptError: class `agent_setup`: they cannot be made, or the system has none.
+    """
+    try:
+        made = build_arm_computing_time(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+    return None if made is None else AttemptComputing(made, arm[COMPUTE], settings["tick"])
+
+
+def measure_ego(computing: AttemptComputing | None) -> AbstractContextManager[None]:
+    """Return what counts work as a part of the ego's step, where that takes time."""
+    return nullcontext() if computing is None else computing.measure_ego()
+
+
+class AttemptComputing:
+    """The computing time of an arm, the controls that wait, and the table as it grows."""
+
+    def __init__(self, computing_time: ComputingTime, name: str, tick_seconds: float) -> None:
+        self.computing_time = computing_time
+        self.name = name
+        self.columns: dict[str, list[Any]] = {column: [] for column in COMPUTING.names}
+        self._tick_seconds = tick_seconds
+        self._queue = ControlQueue()
+        self._rows_of_ego: dict[int, int] = {}  # by frame
+        self._measured = 0.0  # s by the clock, of the ego's step so far
+
+    @contextmanager
+    def measure_ego(self) -> Iterator[None]:
+        """Count what is done inside as a part of the ego's step."""
+        began = time.perf_counter()
+        yield
+        self._measured += time.perf_counter() - began
+
+    def note_sender(self, sender: str, frame: int, captured: float, measured: float) -> float:
+        """Return the seconds for which a partner computes its message, and keep them.
+
+        Args:
+            sender: name of the partner.
+            frame: the simulator's tick of capture.
+            captured: seconds of simulated time.
+            measured: seconds by the clock.
+        """
+        seconds = self.computing_time.compute_sender_seconds(measured)
+        self._add_row(sender, frame, captured, seconds)
+        return seconds
+
+    def exchange_controls(self, control: Control | None, state: EgoState) -> Control | None:
+        """Take what the system made of this tick; return what reaches the vehicle in it, if any.
+
+        Args:
+            control: of this tick's sweep; None: the system was not asked.
+            state: of the ego in this tick.
+        """
+        if control is not None:
+            seconds = self.computing_time.compute_ego_seconds(self._measured)
+            self._measured = 0.0
+            self._rows_of_ego[state.frame] = len(self.columns["agent"])
+            self._add_row(EGO, state.frame, state.time, seconds)
+            self._queue.add_control(state.frame, state.time + seconds, control)
+        ready = self._queue.take_ready(state.time)
+        if ready is None:
+            return None
+        self.columns["acts"][self._rows_of_ego[ready.frame]] = state.time
+        return ready.control
+
+    def _add_row(self, agent: str, frame: int, captured: float, seconds: float) -> None:
+        row = {
+            "agent": agent,
+            "capture_frame": frame,
+            "seconds": seconds,
+            "ready": captured + seconds,
+            "acts": math.nan,
+        }
+        for name, value in row.items():
+            self.columns[name].append(value)
+
+    def verify_controls(self) -> None:
+        """Fail the attempt if a control acted before it was ready, or a tick too late.
+
+        Raises:
+            AttemptError: class `interference_not_delivered`.
+        """
+        for frame, row in self._rows_of_ego.items():
+            waited = self.columns["acts"][row] - self.columns["ready"][row]
+            if waited < -SAME_MOMENT or waited >= self._tick_seconds + SAME_MOMENT:
+                raise AttemptError(
+                    "interference_not_delivered",
+                    f"the control of frame {frame} acted {waited:.3f} s after it was ready",
+                )
+
+    def build_table(self, start: float, first_frame: int) -> dict[str, list[Any]]:
+        """Return the table, with frames and times counted from the start of the drive."""
+        columns = dict(self.columns)
+        columns["capture_frame"] = [frame - first_frame for frame in columns["capture_frame"]]
+        for name in ("ready", "acts"):
+            columns[name] = [moment - start for moment in columns[name]]
+        return columns
+
+    def build_record(self) -> dict[str, Any]:
+        """Return the part of `result.json` on computing times."""
+        return {
+            "name": self.name,
+            "device": self.computing_time.device,
+            "repeatable": self.computing_time.repeatable,
+        }
