@@ -105,7 +105,9 @@ def test_a_study_is_driven_killed_resumed_and_read(
     assert not changed
     wrong, (checked,) = check_decided_campaigns(campaigns, None)
     assert not wrong
-    assert checked == f"{whole.name}: decide.jsonl: all {len(sampled)} lines follow from the results"
+    assert (
+        checked == f"{whole.name}: decide.jsonl: all {len(sampled)} lines follow from the results"
+    )
     (packed,) = campaigns.values()
     packed.decided = (packed.decided or "").replace('"estimate": ', '"estimate": 0')
     (wrong_line,), _ = check_decided_campaigns(campaigns, None)
