@@ -129,7 +129,7 @@ def read_step_log(file: Path) -> MotionLog:
     """Return the log of one drive, `metric_info.json` of Bench2Drive's agents.
 
     Raises:
-        UserError: there is no such log in the file.
+        UserError: the file has no such log.
     """
     try:
         steps = read_json_within(file, STUDY_RECORD, follow=True)

@@ -145,7 +145,7 @@ def test_our_tracks_give_accelerations_and_yaw_rates() -> None:
     assert circle.turning[inner] == pytest.approx(math.degrees(0.4))
 
 
-def test_logs_are_found_by_the_name_in_the_record(tmp_path: Path) -> None:
+def test_logs_are_read_by_the_name_in_the_record(tmp_path: Path) -> None:
     drives = [
         parse_driven_route({**make_record("1"), "save_name": name})
         for name in ("one", "none", "../one", "")
