@@ -2,7 +2,7 @@
 
 Everything in the file follows from the declaration, the routes with their strata, and the outcomes
 (decision 0113). A packed campaign has all of it but the order of the routes in their file. The
-order decides which route of a stratum is the third, and nothing else. So the order is learnt from
+order decides which route of a stratum is the third, and nothing else. So the order is taken from
 the file itself: each place of a stratum has one route, and each route one place.
 """
 

@@ -22,6 +22,9 @@ from studies.outside_results.bench2drive import (
     compute_efficiency,
     is_success,
 )
+from studies.outside_results.comfort import read_campaign_comfort, read_logged_comfort
+from studies.outside_results.incidents import compute_distance_between_incidents, has_incident
+from studies.outside_results.interdrive import count_successes, group_scenes
 from studies.outside_results.paired_routes import (
     MEASURES,
     RouteMeasures,
@@ -85,6 +88,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="drives whose program failed, in comparisons: left out, counted as zero, or replaced"
         " by a later record of the route (default: zero)",
     )
+    add(
+        "--comfort",
+        nargs="?",
+        const=Path(),
+        type=Path,
+        metavar="DIR",
+        help="add comfort as Bench2Drive has it: of campaigns from their tracks, of its results"
+        " from the folders of step logs in DIR (default: not computed)",
+    )
     add("--by", choices=("route",), help="list every route (default: not listed)")
     add("--out", type=Path, metavar="DIR", help="folder for the tables as CSV (default: none)")
     add(
@@ -105,6 +117,8 @@ def run_compare_results(options: argparse.Namespace) -> int:
     sets = name_sets_apart(one for path in options.results for one in read_result_sets(path))
     try:
         frames = build_result_frames(sets, rule, options.crashed)
+        if options.comfort is not None:
+            frames["bench2drive"] = add_comfort(frames["bench2drive"], sets, options.comfort)
     except ValueError as problem:
         raise UserError(f"a message cannot be scored: {problem}") from None
     measured = {one.name: measure_routes(one, rule, options.crashed) for one in sets}
@@ -113,6 +127,7 @@ def run_compare_results(options: argparse.Namespace) -> int:
     titles = {
         "sets": f"Driving score by {rule.name}; crashed drives left out, as zero, repeated",
         "bench2drive": "Bench2Drive's measures",
+        "scenes": "InterDrive's success by kind of scene, and distance between incidents",
         "pairs": f"Pairs with the first result set, on equal routes; crashed: {options.crashed}",
         "routes": "Driving score by route",
     }
@@ -178,8 +193,59 @@ def build_result_frames(
     return {
         "sets": pd.DataFrame(totals),
         "bench2drive": pd.DataFrame(measures),
+        "scenes": build_scene_frame(sets),
         "pairs": build_pair_frame(sets, rule, treatment),
     }
+
+
+def build_scene_frame(sets: Sequence[ResultSet]) -> pd.DataFrame:
+    """Return InterDrive's success and km between incidents of each set, as texts."""
+    counts = {one.name: count_successes(group_scenes(one.drives)) for one in sets}
+    kinds = list(dict.fromkeys(kind for one in counts.values() for kind in one))
+    rows = []
+    for one in sets:
+        incidents = sum(map(has_incident, one.drives))
+        by_script = sum(scene.script_success for scene in group_scenes(one.drives))
+        rows.append(
+            {
+                "results": one.name,
+                **{
+                    f"success, {kind}": "{}/{}".format(*counts[one.name][kind])
+                    if kind in counts[one.name]
+                    else "-"
+                    for kind in kinds
+                },
+                "all, by their script": f"{by_script}/{counts[one.name]['all'][1]}",
+                "drives with an incident": str(incidents),
+                "km between incidents": format_number(
+                    compute_distance_between_incidents(one.drives)
+                ),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def add_comfort(frame: pd.DataFrame, sets: Sequence[ResultSet], logs: Path) -> pd.DataFrame:
+    """Return Bench2Drive's measures with comfort, and the number of drives that it is of.
+
+    Args:
+        frame: a row for each set.
+        sets: result sets.
+        logs: folder of Bench2Drive's step logs.
+    """
+    folders = dict.fromkeys(one.folder for one in sets if one.folder is not None)
+    ours = {folder: read_campaign_comfort(folder) for folder in folders}
+    texts = []
+    for one in sets:
+        shares = (
+            read_logged_comfort(one.drives, logs)
+            if one.folder is None
+            else ours[one.folder].get(one.arm, [])
+        )
+        known = [share for share in shares if not math.isnan(share)]
+        mean = 100 * sum(known) / len(known) if known else math.nan
+        texts.append(f"{format_number(mean)} ({len(known)} drives)")
+    return frame.assign(**{"comfort, %": texts})
 
 
 def build_pair_frame(

@@ -32,6 +32,7 @@ class DrivenRoute:
         infractions: messages by kind.
         length: m; NaN where the file has none.
         seconds: simulated; NaN where the file has none.
+        saved: the folder of the drive's logs, of Bench2Drive; empty where the file names none.
     """
 
     route: str
@@ -44,6 +45,7 @@ class DrivenRoute:
     infractions: Mapping[str, tuple[str, ...]]
     length: float
     seconds: float
+    saved: str = ""
 
     @property
     def end(self) -> RouteEnd:
@@ -84,6 +86,7 @@ def parse_driven_route(record: Mapping[str, Any]) -> DrivenRoute:
         },
         length=float(meta.get("route_length", math.nan)),
         seconds=float(meta.get("duration_game", math.nan)),
+        saved=str(record.get("save_name") or ""),
     )
 
 

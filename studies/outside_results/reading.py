@@ -13,9 +13,11 @@ from harness.common.errors import UserError
 from harness.common.safe_reading import STUDY_RECORD, read_json_within
 from harness.records.reading import CampaignRecords
 from studies.outside_results.driven_route import DrivenRoute, parse_driven_route
+from studies.outside_results.incidents import OFF_ROAD
 from studies.outside_results.our_records import make_counted_record
 
 CAMPAIGN_FILE = "campaign.yaml"
+OURS = "crucible"
 MOST_FILES = 10_000
 ROUTE_FOLDER = re.compile(r"(?:r(?=\d+_))?(?P<route>.+)_repeat(?P<repetition>\d{1,6})")
 BENCH2DRIVE_ROUTES = 220
@@ -33,6 +35,8 @@ class ResultSet:
         drives: in the order of the file.
         planned: routes that were to be driven; 0 where the file does not say.
         stated: totals that the file itself has.
+        folder: of the campaign; None for results of others.
+        arm: of the campaign; empty for results of others.
     """
 
     name: str
@@ -40,6 +44,8 @@ class ResultSet:
     drives: tuple[DrivenRoute, ...]
     planned: int = 0
     stated: Mapping[str, float] = field(default_factory=dict)
+    folder: Path | None = None
+    arm: str = ""
 
 
 def read_result_sets(path: Path) -> list[ResultSet]:
@@ -171,11 +177,16 @@ def read_campaign_sets(folder: Path) -> list[ResultSet]:
     for key in sorted(campaign.find_attempts()):
         record = make_counted_record(campaign.read_result(key))
         record["route_id"] = f"{key.route}_rep{key.seed}"
+        # no leaderboard has a kind for leaving the road
+        left = [kind for kind in record["crucible"]["infractions"] if kind == OFF_ROAD]
+        record["infractions"] = {**record["infractions"], OFF_ROAD: left}
         arms.setdefault(str(key.arm), []).append(parse_driven_route(record))
     if not arms:
         raise UserError(f"{folder}: no finished attempt")
     return [
-        ResultSet(name=f"{folder.name}:{arm}", form="crucible", drives=tuple(drives))
+        ResultSet(
+            name=f"{folder.name}:{arm}", form=OURS, drives=tuple(drives), folder=folder, arm=arm
+        )
         for arm, drives in arms.items()
     ]
 

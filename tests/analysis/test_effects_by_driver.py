@@ -51,8 +51,10 @@ def compared(arms: list[InterventionArm]) -> Iterator[tuple[str, str, float, flo
         if row["outcome"] == "violations, %":
             assert row["reference driver"] == "default"
             assert row["arm"] == "late/latency"
-            numbers = (row["with"], row["without"], row["difference"])
-            yield str(row["effect of"]), str(row["other driver"]), *map(float, numbers)
+            one, other, difference = (
+                float(str(row[name])) for name in ("with", "without", "difference")
+            )
+            yield str(row["effect of"]), str(row["other driver"]), one, other, difference
 
 
 def test_a_driver_that_cannot_use_a_repair_has_another_effect() -> None:

@@ -45,7 +45,7 @@ def seconds_to(*times: float | None) -> float | None:
 
 
 @given(to_meeting=st.floats(-50.0, 50.0), last=st.floats(0.1, 10.0))
-def test_each_step_is_in_one_part(to_meeting: float, last: float) -> None:
+def test_every_step_is_in_one_part(to_meeting: float, last: float) -> None:
     windows = [build_meeting_window([part], last) for part in WINDOW_PARTS]
     open_now = [
         window.is_open_in(window.find_part(to_meeting)) for window in windows if window is not None

@@ -1,4 +1,4 @@
-"""`decide.jsonl` made again from outcomes: what does not follow from them is found."""
+"""`decide.jsonl` made again from outcomes: what does not follow from them is noticed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_lines_follow_from_outcomes_and_from_no_others(plan: DecidePlan, tmp_pat
         (7, '"state": "open"', '"state": "superior"'),
     ],
 )
-def test_a_changed_line_is_found(
+def test_a_changed_line_is_noticed(
     plan: DecidePlan, tmp_path: Path, line: int, old: str, new: str
 ) -> None:
     driver = Certain(RATES)
@@ -71,11 +71,13 @@ def test_a_changed_line_is_found(
     lines = (tmp_path / DECIDE_FILE).read_text().splitlines()
     assert old in lines[line - 1]
     lines[line - 1] = lines[line - 1].replace(old, new, 1)
-    found = disagreement(plan, "\n".join(lines) + "\n", driver.outcomes)
-    assert found.startswith(f"decide.jsonl: line {line}: ")
+    wrong = disagreement(plan, "\n".join(lines) + "\n", driver.outcomes)
+    assert wrong.startswith(f"decide.jsonl: line {line}: ")
 
 
-def test_a_pair_on_another_route_of_the_stratum_is_found(plan: DecidePlan, tmp_path: Path) -> None:
+def test_a_pair_on_another_route_of_the_stratum_is_noticed(
+    plan: DecidePlan, tmp_path: Path
+) -> None:
     """A route that stands in two places, or lines that were added at the end."""
     driver = Certain(RATES)
     follow_study(plan, driver, tmp_path)

@@ -271,7 +271,7 @@ def test_the_command_prints_pairs_and_writes_tables(
     assert dispatch_subcommand([*words, "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "routes that only other has: 1 (8)" in out
-    for name in ("sets", "bench2drive", "pairs", "routes"):
+    for name in ("sets", "bench2drive", "scenes", "pairs", "routes"):
         assert (tmp_path / "out" / f"results_{name}.csv").exists()
     written = [str(campaign), "--write", "v2xverse", str(tmp_path / "w")]
     assert dispatch_subcommand(["compare-results", *written]) == 0
