@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.common.files import write_whole
 from studies.metamorphic.options import (
@@ -12,6 +14,9 @@ from studies.metamorphic.options import (
     add_study_argument,
     print_or_write_text,
 )
+
+if TYPE_CHECKING:
+    from studies.metamorphic.tables.text_sheet import TextSheet
 
 PAGE = "report.html"
 
@@ -41,7 +46,7 @@ def run_study_tables(options: argparse.Namespace) -> None:
     from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
 
     tables = StudyTables(options.study)
-    makers = [
+    makers: list[Callable[[], list[TextSheet]]] = [
         *list_sheet_makers(tables),
         partial(build_realism_sheets, tables),
         partial(build_guidance_sheets, tables),
