@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.common.files import write_whole
 from studies.metamorphic.options import (
@@ -11,6 +14,9 @@ from studies.metamorphic.options import (
     add_study_argument,
     print_or_write_text,
 )
+
+if TYPE_CHECKING:
+    from studies.metamorphic.tables.text_sheet import TextSheet
 
 PAGE = "report.html"
 
@@ -28,18 +34,24 @@ def add_tables_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_study_tables(options: argparse.Namespace) -> None:
-    """Print or write all tables."""
+    """Print or write all tables, with a bar of how many are made."""
+    from harness.common.progress_bar import track_items  # noqa: PLC0415
     from studies.metamorphic.tables.choosing import build_guidance_sheets  # noqa: PLC0415
     from studies.metamorphic.tables.realism import build_realism_sheets  # noqa: PLC0415
     from studies.metamorphic.tables.sheets import (  # noqa: PLC0415
-        build_sheets,
         format_markdown,
         format_tables_heading,
+        list_sheet_makers,
     )
     from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
 
     tables = StudyTables(options.study)
-    sheets = [*build_sheets(tables), *build_realism_sheets(tables), *build_guidance_sheets(tables)]
+    makers: list[Callable[[], list[TextSheet]]] = [
+        *list_sheet_makers(tables),
+        partial(build_realism_sheets, tables),
+        partial(build_guidance_sheets, tables),
+    ]
+    sheets = [sheet for make in track_items(makers, "tables") for sheet in make()]
     text = "\n".join(
         [
             format_tables_heading(tables),
@@ -83,7 +95,7 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_study_report(options: argparse.Namespace) -> None:
-    """Write the page."""
+    """Write the page, with a bar of how many sections are made."""
     from studies.metamorphic.pages.page import render_study_page  # noqa: PLC0415
     from studies.metamorphic.tables.summary import StudyTables  # noqa: PLC0415
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from analysis.drawing.canvas import Canvas
 from analysis.drawing.svg import render_inline_svg
@@ -17,6 +17,7 @@ from analysis.report.html import (
 )
 from analysis.report.script import SCRIPT, format_security_policy
 from analysis.report.style import format_style_sheet
+from harness.common.progress_bar import track_items
 from studies.metamorphic.pages.figures import (
     render_effect_curves,
     render_guide_figures,
@@ -55,54 +56,8 @@ TITLE = "Metamorphic tests of recorded scenes"
 
 
 def render_study_page(tables: StudyTables) -> str:
-    """Return the whole page."""
-    checks = list(dict.fromkeys(tables.checks["check"]))
-    # sections in the order of the contents
-    sections = [
-        render_section("study", SECTIONS["study"], render_study_facts(tables)),
-        render_section(
-            "relations",
-            SECTIONS["relations"],
-            render_sheet_table(build_relations_sheet(tables)),
-            *map(render_sheet_table, build_mr1_sheets(tables)),
-        ),
-        render_section(
-            "bands", SECTIONS["bands"], render_study_figures(render_relation_bands(tables))
-        ),
-        render_section(
-            "alarms",
-            SECTIONS["alarms"],
-            render_sheet_table(build_verdicts_sheet(tables)),
-            render_sheet_table(build_scenes_sheet(tables)),
-        ),
-        render_section(
-            "effects",
-            SECTIONS["effects"],
-            render_sheet_table(build_precision_sheet(tables)),
-            render_study_figures(render_effect_curves(tables)),
-        ),
-        render_section(
-            "errors",
-            SECTIONS["errors"],
-            [render_sheet_table(build_errors_sheet(tables, check)) for check in checks],
-            render_sheet_table(build_fitness_sheet(tables)),
-            [render_sheet_table(sheet) for sheet in build_realism_sheets(tables)],
-        ),
-        render_section(
-            "guidance",
-            SECTIONS["guidance"],
-            [render_sheet_table(sheet) for sheet in build_guidance_sheets(tables)],
-            render_study_figures(render_guide_figures(tables, "misled")),
-        ),
-        render_section(
-            "smallest",
-            SECTIONS["smallest"],
-            [render_finding_case(finding, tables) for finding in select_smallest_findings(tables)],
-        ),
-        render_section(
-            "skipped", SECTIONS["skipped"], render_sheet_table(build_skipped_sheet(tables))
-        ),
-    ]
+    """Return the whole page; a bar shows how many of its sections are made."""
+    sections = list(track_items(iterate_sections(tables), "sections", total=len(SECTIONS)))
     # contents
     links = [
         render_tag("li", render_tag("a", title, href=f"#{name}"))
@@ -121,6 +76,54 @@ def render_study_page(tables: StudyTables) -> str:
     return (
         "<!doctype"
         f" html>\n{render_tag('html', render_page_head(), render_tag('body', parts), lang='en')}\n"
+    )
+
+
+def iterate_sections(tables: StudyTables) -> Iterator[Markup]:
+    """Yield the sections in the order of the contents; some take seconds."""
+    checks = list(dict.fromkeys(tables.checks["check"]))
+    yield render_section("study", SECTIONS["study"], render_study_facts(tables))
+    yield render_section(
+        "relations",
+        SECTIONS["relations"],
+        render_sheet_table(build_relations_sheet(tables)),
+        *map(render_sheet_table, build_mr1_sheets(tables)),
+    )
+    yield render_section(
+        "bands", SECTIONS["bands"], render_study_figures(render_relation_bands(tables))
+    )
+    yield render_section(
+        "alarms",
+        SECTIONS["alarms"],
+        render_sheet_table(build_verdicts_sheet(tables)),
+        render_sheet_table(build_scenes_sheet(tables)),
+    )
+    yield render_section(
+        "effects",
+        SECTIONS["effects"],
+        render_sheet_table(build_precision_sheet(tables)),
+        render_study_figures(render_effect_curves(tables)),
+    )
+    yield render_section(
+        "errors",
+        SECTIONS["errors"],
+        [render_sheet_table(build_errors_sheet(tables, check)) for check in checks],
+        render_sheet_table(build_fitness_sheet(tables)),
+        [render_sheet_table(sheet) for sheet in build_realism_sheets(tables)],
+    )
+    yield render_section(
+        "guidance",
+        SECTIONS["guidance"],
+        [render_sheet_table(sheet) for sheet in build_guidance_sheets(tables)],
+        render_study_figures(render_guide_figures(tables, "misled")),
+    )
+    yield render_section(
+        "smallest",
+        SECTIONS["smallest"],
+        [render_finding_case(finding, tables) for finding in select_smallest_findings(tables)],
+    )
+    yield render_section(
+        "skipped", SECTIONS["skipped"], render_sheet_table(build_skipped_sheet(tables))
     )
 
 

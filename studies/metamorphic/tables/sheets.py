@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sized
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -41,20 +42,26 @@ ERRORS = {
 FITNESS = ("multitest_missed", "multitest_false", "multitest_localisation", "multitest")
 
 
+def list_sheet_makers(tables: StudyTables) -> list[Callable[[], list[TextSheet]]]:
+    """Return what makes each table of a study but those of guidance; some take seconds."""
+    checks = list(dict.fromkeys(tables.checks["check"]))
+    makers: list[Callable[[StudyTables], TextSheet]] = [
+        build_precision_sheet,
+        *(partial(build_errors_sheet, check=check) for check in checks),
+        build_relations_sheet,
+        *([build_road_sheet] if has_road_measures(tables) else []),
+        build_mr1_sheet,
+        build_verdicts_sheet,
+        build_scenes_sheet,
+        build_fitness_sheet,
+        build_skipped_sheet,
+    ]
+    return [partial(lambda make: [make(tables)], make) for make in makers]
+
+
 def build_sheets(tables: StudyTables) -> list[TextSheet]:
     """Return the tables of a study but those of guidance."""
-    checks = list(dict.fromkeys(tables.checks["check"]))
-    return [
-        build_precision_sheet(tables),
-        *(build_errors_sheet(tables, check) for check in checks),
-        build_relations_sheet(tables),
-        *([build_road_sheet(tables)] if has_road_measures(tables) else []),
-        build_mr1_sheet(tables),
-        build_verdicts_sheet(tables),
-        build_scenes_sheet(tables),
-        build_fitness_sheet(tables),
-        build_skipped_sheet(tables),
-    ]
+    return [sheet for make in list_sheet_makers(tables) for sheet in make()]
 
 
 def is_weather_operator(operator: str) -> bool:
@@ -313,14 +320,15 @@ def count_scene_errors(
     tables: StudyTables, system: str, operator: str, side: str = ""
 ) -> pd.Series:
     """Return the number of errors of each scene."""
-    of = tables.select_rows("checks", system, operator)
     chosen = side or ("recorded" if operator == RECORDED_OPERATOR else "changed")
-    of = of[(of["side"] == chosen) & (of["hits"] == "before")]
-    return (
-        of[of["check"].isin(("missed", "mislocalised", "additional"))]
-        .groupby("scene")["count"]
-        .sum()
-    )
+    key = system, operator, chosen
+    if key not in tables.scene_errors:
+        # several relations of an operator ask for the same
+        of = tables.select_rows("checks", system, operator)
+        of = of[(of["side"] == chosen) & (of["hits"] == "before")]
+        errors = of[of["check"].isin(("missed", "mislocalised", "additional"))]
+        tables.scene_errors[key] = errors.groupby("scene")["count"].sum()
+    return tables.scene_errors[key]
 
 
 def build_fitness_sheet(tables: StudyTables) -> TextSheet:

@@ -79,6 +79,10 @@ class StudyTables:
         self.sweeps = tables["sweeps"]
         self.users = tables["users"]
         self.known: dict[tuple[str, str, str], BandFindings | None] = {}
+        # what several tables need again, by what it is of
+        self.error_sums: dict[tuple[str, str, ComparedSides], tuple[pd.DataFrame, ...]] = {}
+        self.precisions: dict[tuple[str, frozenset[str], frozenset[str]], Floats] = {}
+        self.scene_errors: dict[tuple[str, str, str], pd.Series] = {}
         self._relations: dict[tuple[str, str], pd.DataFrame] = {}
         self._parts: dict[tuple[str, str, str], pd.DataFrame] = {}
 
@@ -168,11 +172,13 @@ def compute_rate_change(
     between: ComparedSides = RECORDED,
 ) -> ChangeEstimate:
     """Return the rate of an error per exposed box, before and after."""
-    sides = select_both_sides(tables, "checks", system, operator, between=between)
-    before, after = (side[side["check"] == check] for side in sides)
     # sums of every scenario, before and after
-    sums = [side.groupby("cluster")[["count", "exposed"]].sum() for side in (before, after)]
-    clusters = sums[1].index
+    both = sum_errors_by_scenario(tables, system, operator, between=between)
+    before, after = sums = [
+        side.xs(check) if check in side.index.get_level_values(0) else side.iloc[:0].droplevel(0)
+        for side in both
+    ]
+    clusters = after.index
     # (1 + resamples, scenarios), the same for both sides
     weights = np.vstack([np.ones(len(clusters)), sample_cluster_weights(len(clusters))])
     totals = [weights @ side.reindex(clusters, fill_value=0).to_numpy(np.float64) for side in sums]
@@ -187,6 +193,23 @@ def compute_rate_change(
     )
 
 
+def sum_errors_by_scenario(
+    tables: StudyTables, system: str, operator: str, *, between: ComparedSides
+) -> tuple[pd.DataFrame, ...]:
+    """Return counts and exposed boxes before and after an operator, by check and scenario.
+
+    All checks are summed at once: each of their tables asks for the same rows.
+    """
+    key = system, operator, between
+    if key not in tables.error_sums:
+        sides = select_both_sides(tables, "checks", system, operator, between=between)
+        tables.error_sums[key] = tuple(
+            side.groupby(["check", "cluster"], observed=True)[["count", "exposed"]].sum()
+            for side in sides
+        )
+    return tables.error_sums[key]
+
+
 def compute_precision_change(
     tables: StudyTables, system: str, operator: str, between: ComparedSides = RECORDED
 ) -> ChangeEstimate:
@@ -194,12 +217,25 @@ def compute_precision_change(
     detections = select_both_sides(tables, "detections", system, operator, between=between)
     objects = select_both_sides(tables, "objects", system, operator, between=between)
     clusters = sorted(objects[1]["cluster"].unique())
-    sides = [
-        collect_class_detections(d, o, clusters) for d, o in zip(detections, objects, strict=True)
-    ]
+    after = compute_resampled_precision(detections[1], objects[1], clusters)
+    if between.before != "recorded":
+        before = compute_resampled_precision(detections[0], objects[0], clusters)
+        return estimate_change(before, after)
+    # many operators changed the same scenes: their recorded side is one
+    detected, known = (frozenset(side[1]["scene"]) for side in (detections, objects))
+    key = system, detected, known
+    if key not in tables.precisions:
+        tables.precisions[key] = compute_resampled_precision(detections[0], objects[0], clusters)
+    return estimate_change(tables.precisions[key], after)
+
+
+def compute_resampled_precision(
+    detections: pd.DataFrame, objects: pd.DataFrame, clusters: list[str]
+) -> Floats:
+    """Return average precision of the scenarios, and of each resampled set of them."""
     weights = np.vstack([np.ones(len(clusters)), sample_cluster_weights(len(clusters))])
-    before, after = (compute_class_mean_precision(pools, weights) for pools in sides)
-    return estimate_change(before, after)
+    pools = collect_class_detections(detections, objects, clusters)
+    return compute_class_mean_precision(pools, weights)
 
 
 def collect_class_detections(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import re
 from math import comb
 from pathlib import Path
 
 import numpy as np
 import pytest
+import rich
 from PIL import Image
+from rich.console import Console
 
 from harness.common.errors import UserError
 from studies.metamorphic.__main__ import main
@@ -272,3 +276,17 @@ def test_commands_write_tables_pack_and_page(study: Path, tmp_path: Path) -> Non
     assert "| fcooper | `0000000000000000` |" in text
     assert "## Guidance" in text
     assert main(["metamorphic", "tables", str(tmp_path / "nothing")]) == 2
+
+
+@pytest.mark.thorough
+def test_a_terminal_shows_how_many_tables_are_made(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(rich, "_console", Console(file=shown, force_terminal=True, width=80))
+    words = ["metamorphic", "tables", str(study), "--out", str(tmp_path / "tables.md")]
+    assert main(words) == 0
+    counts = re.findall(r"(\d+)/(\d+)", shown.getvalue())
+    assert counts
+    assert counts[-1][0] == counts[-1][1]  # all are made
+    assert "tables" in shown.getvalue()
