@@ -201,8 +201,14 @@ def film_drive(
     other = None if options.alone else find_undisturbed_drive(campaign, drive)
     drives = [drive] if other is None else [drive, other]
     made = make_film(drives, name, before=options.before, layout=options.layout, dark=options.dark)
-    with show_bar("pictures", made.pictures, console=console) as bar:
-        write_film(made, file, bar.advance)
+    units = made.count_work(file.suffix)
+    with show_bar("pictures", made.pictures, units=units, console=console) as bar:
+
+        def note_picture(units: int) -> None:
+            bar.advance_shown()
+            bar.advance_work(units)
+
+        write_film(made, file, note_picture)
     print_escaped_line(
         f"{file}: {made.pictures / float(made.rate):.1f} s, {made.pictures} pictures"
     )

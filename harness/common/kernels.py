@@ -112,8 +112,8 @@ def hold_torch_kernels() -> None:
     kernels = torch.backends.cpu.get_cpu_capability()
     if kernels.lower() != REPEATABLE["ATEN_CPU_CAPABILITY"]:
         raise UserError(f"repeatable=true: torch computes with kernels for {kernels}, not for AVX2")
-    if not is_mkl_compatible(Path(torch.__file__).parent):
-        raise UserError("repeatable=true needs a torch with MKL, whose products repeat")
+    if not is_mkl_compatible(Path(torch.__path__[0])):
+        raise UserError("repeatable=true: this torch has no MKL, or MKL_CBWR is not COMPATIBLE")
     torch.backends.mkldnn.set_flags(False)
     torch.backends.nnpack.set_flags(False)
 

@@ -16,7 +16,13 @@ from rich.console import Console
 from rich.live import Live
 
 from harness.campaign.attempt.tasks import AttemptOutcome
-from harness.campaign.planning.estimate import STARTING, ExpectedAttempts, estimate_by_metre
+from harness.campaign.planning.estimate import (
+    STARTING,
+    ExpectedAttempts,
+    compute_mean_cost,
+    estimate_by_metre,
+    measure_finished_attempts,
+)
 from harness.campaign.planning.paces import select_known_paces
 from harness.campaign.planning.plan import count_cores, is_on_this_machine
 from harness.campaign.printing.progress import LiveTable, QuietListener
@@ -26,6 +32,7 @@ from harness.campaign.printing.units import format_duration
 from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.remaining_time import WorkPiece, schedule_pieces
 from harness.common.terminal_lines import print_plain_line
+from harness.records.ledger import find_finished_tries
 from studies.search.candidates import SearchEvaluation
 from studies.search.configuration import SearchPlan, format_parameter_values
 
@@ -151,16 +158,21 @@ def follow_evaluations(
 
 
 def expect_evaluations(ready: SearchPlan, count: int) -> ExpectedAttempts:
-    """Return what so many evaluations are expected to take: as this machine drove the system.
+    """Return what so many evaluations are expected to take.
 
-    Which routes they are on is not known: each takes the mean of all.
+    The mean of the evaluations that the search has driven already: drives that end early in a
+    collision are among them. Before there are any, the mean of all routes, as this machine drove
+    the system.
     """
-    (system,) = ready.campaign["system"]
-    pace = select_known_paces(ready.campaign).get(system)
-    metres = fmean(one.route.length for one in ready.assignments)
-    seconds = STARTING + estimate_by_metre(metres, pace)[0]
-    pieces: Sequence[WorkPiece] = [WorkPiece(expected=seconds)] * count
-    return ExpectedAttempts(waiting=tuple(pieces), in_seconds=pace is not None)
+    if driven := measure_finished_attempts(find_finished_tries(ready.folder)):
+        seconds, known = compute_mean_cost(list(driven.values()))[0], True
+    else:
+        (system,) = ready.campaign["system"]
+        pace = select_known_paces(ready.campaign).get(system)
+        metres = fmean(one.route.length for one in ready.assignments)
+        seconds, known = estimate_by_metre(metres, pace)[0], pace is not None
+    pieces: Sequence[WorkPiece] = [WorkPiece(expected=STARTING + seconds)] * count
+    return ExpectedAttempts(waiting=tuple(pieces), in_seconds=known)
 
 
 def announce_evaluations(

@@ -109,6 +109,22 @@ def test_a_film_s_folder_that_cannot_be_made_is_one_line(
     assert f"{file}: cannot be written" in result
 
 
+@pytest.mark.parametrize("suffix", [".webp", ".mp4"])
+def test_a_film_notes_all_of_its_work(drive: Replayed, tmp_path: Path, suffix: str) -> None:
+    read = read_recorded_drive(CampaignRecords(drive.campaign), CLEAN)
+    assert read is not None
+    film = make_film([read], "", before=0.4)
+    units: list[int] = []
+    if suffix == ".mp4":
+        pytest.importorskip("av")
+    write_film(film, tmp_path / f"film{suffix}", units.append)
+    assert len(units) == film.pictures
+    assert sum(units) == film.count_work(suffix)
+    # the last picture is held, and takes little unless a file is saved with it
+    assert units[0] > units[-2]
+    assert (units[-1] > units[0]) == (suffix == ".webp")
+
+
 def test_a_film_of_more_seconds_than_the_drive_has_is_of_the_whole_drive(drive: Replayed) -> None:
     read = read_recorded_drive(CampaignRecords(drive.campaign), CLEAN)
     assert read is not None
@@ -131,7 +147,7 @@ def test_a_drive_of_one_step_and_one_of_which_little_is_known(tmp_path: Path, em
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         write_rerun_recording(drive, {}, tmp_path / "c.rrd")
-        write_film(film, tmp_path / "c.mp4", lambda: None)
+        write_film(film, tmp_path / "c.mp4", lambda units: None)
     rows = load_recording(tmp_path / "c.rrd").view(index="episode", contents="/**").select()
     seen = rows.read_all().to_pandas().get("/world/truth:PoseTranslation3D", [[]])[0]
     assert len(seen) == int((drive.boxes["source"] == "truth").sum())

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from harness.campaign.settings.config import hash_settings
+from harness.campaign.settings.repeatable import refuse_unrepeatable
 from harness.common import kernels
 from harness.common.errors import UserError
 from harness.common.kernels import (
@@ -166,6 +167,18 @@ def test_settings_name_it_only_where_it_is_true() -> None:
     assert held["repeatable"] is True
     assert hash_settings(held) != hash_settings(as_ever)
     assert hash_settings(tiny.composed("seeds=[1]", "repeatable=false")) == hash_settings(as_ever)
+
+
+@HAVE
+@pytest.mark.parametrize("system", ["v2xverse", "opencood", "leaderboard_agent"])
+def test_systems_with_a_python_of_their_own_are_refused(system: str) -> None:
+    file = yaml.safe_load((ROOT / "conf" / "system" / f"{system}.yaml").read_text())
+    settings = tiny.composed("seeds=[1]", "repeatable=true")
+    settings["system"] = file if "_target_" not in file else {system: file}
+    with pytest.raises(UserError, match=f"system.{system} computes in a Python of its own"):
+        refuse_unrepeatable(settings)
+    del settings["repeatable"]
+    refuse_unrepeatable(settings)
 
 
 @HAVE

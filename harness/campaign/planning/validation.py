@@ -20,7 +20,7 @@ from harness.campaign.settings.interventions import build_interventions
 from harness.campaign.settings.links import build_links
 from harness.campaign.settings.message_formats import build_message_formats
 from harness.campaign.settings.metrics import build_metrics
-from harness.campaign.settings.repeatable import make_attempt_environment
+from harness.campaign.settings.repeatable import refuse_unrepeatable
 from harness.campaign.settings.trust import iter_targets
 from harness.campaign.settings.type_checks import find_type_mistakes
 from harness.channel.disturbance import Disturbance
@@ -75,7 +75,7 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
         if chosen[name] <= 0:
             raise UserError(f"configuration: {name} = {chosen[name]}: must be > 0")
     refuse_tick(settings["tick"])
-    make_attempt_environment(settings)  # refuses a processor that cannot repeat
+    refuse_unrepeatable(settings)
     # parts: first whether their classes take the arguments, then by making them
     for place, part in iter_targets(settings, ""):
         refuse_misfit(place, part)

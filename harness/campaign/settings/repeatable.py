@@ -6,15 +6,32 @@ torch reads when it is loaded, and two of torch's switches, which are set once t
 
 from __future__ import annotations
 
-from harness.campaign.settings.config import REPEATABLE
+from harness.campaign.settings.config import REPEATABLE, find_class
 from harness.campaign.settings.declared import CampaignSettings
 from harness.common.environments import select_remote_environment
+from harness.common.errors import UserError
 from harness.common.kernels import hold_torch_kernels, make_repeatable_environment
 
 
 def is_repeatable(settings: CampaignSettings) -> bool:
     """Return whether networks are to give equal bytes on all processors."""
     return bool(settings.get(REPEATABLE))
+
+
+def refuse_unrepeatable(settings: CampaignSettings) -> None:
+    """Refuse `repeatable` where it cannot be kept.
+
+    Raises:
+        UserError: this processor lacks what all need, or a system has a Python of its own, in which
+            another torch computes (`has_own_python` of its class).
+    """
+    make_attempt_environment(settings)
+    for name, part in settings["system"].items() if is_repeatable(settings) else ():
+        if getattr(find_class(part["_target_"], f"system.{name}"), "has_own_python", False):
+            raise UserError(
+                f"configuration: repeatable=true: system.{name} computes in a Python of its own,"
+                " whose kernels are not known"
+            )
 
 
 def make_attempt_environment(settings: CampaignSettings) -> dict[str, str]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from harness.campaign.attempt.tasks import AttemptOutcome
-from harness.campaign.planning.estimate import ExpectedAttempts
+from harness.campaign.planning.estimate import STARTING, ExpectedAttempts
 from harness.common.remaining_time import WorkPiece
 from harness.records.keys import AttemptKey
 from studies.search.candidates import SearchCandidate, SearchEvaluation, SearchOutcome
-from studies.search.following import DrivenEvaluations, EvaluationsTable
+from studies.search.configuration import compose_search_config, plan_search
+from studies.search.following import DrivenEvaluations, EvaluationsTable, expect_evaluations
 from tests.keys import key_of
 
 EXPECTED = ExpectedAttempts(waiting=(WorkPiece(expected=10.0),) * 4, in_seconds=True)
@@ -69,3 +74,21 @@ def test_what_may_end_early_says_so() -> None:
     table = EvaluationsTable(driven, 1, console, expected=EXPECTED)
     line = render_last_line(table, console, out)
     assert line.endswith("of 4 done at most about 0:40 left (rough)")
+
+
+def test_evaluations_that_were_driven_say_what_others_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CRUCIBLE_CACHE", str(tmp_path / "cache"))
+    plan = plan_search(compose_search_config("latency_cut_in", ["system=ideal_late"]))
+    plan = replace(plan, folder=tmp_path / "search")
+    by_rule = expect_evaluations(plan, 3)
+    assert not by_rule.in_seconds
+    # two evaluations that ended early: 4 and 8 s
+    for number, seconds in enumerate((4.0, 8.0)):
+        place = plan.folder / "episodes" / key_number(number).path / "try1"
+        place.mkdir(parents=True)
+        (place / "timing.json").write_text(json.dumps({"seconds": {"total": seconds}}))
+    known = expect_evaluations(plan, 3)
+    assert known.in_seconds
+    assert [piece.expected for piece in known.waiting] == [STARTING + 6.0] * 3
