@@ -192,6 +192,13 @@ DEFENCES = _build_record_schema(
     _make_column("whole", pa.bool_(), "", "the message is rejected"),
 )
 
+CLOCKS = _build_record_schema(
+    _make_column("sender", _NAME, "", "a partner"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("asked", pa.float64(), "s", "by which the stamp is ahead, as sampled"),
+    _make_column("measured", pa.float64(), "s", "the same as delivered; NaN: not delivered"),
+)
+
 COMPUTING = _build_record_schema(
     _make_column("agent", _NAME, "", "ego, or a partner"),
     _make_column("capture_frame", pa.int64(), "", "tick of the sweep, since the ego stood ready"),
@@ -330,6 +337,7 @@ ALL_TABLES = {
     "formatted": FORMATTED,
     "attacks": ATTACKS,
     "defences": DEFENCES,
+    "clocks": CLOCKS,
     "computing": COMPUTING,
 }
 MOST_ROWS = {
@@ -350,6 +358,7 @@ MOST_ROWS = {
     "formatted": 2_000_000,
     "attacks": 2_000_000,
     "defences": 2_000_000,
+    "clocks": 2_000_000,
     "computing": 2_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
@@ -366,6 +375,7 @@ ROWS_A_STEP = {
     "formatted": 200,
     "attacks": 200,
     "defences": 2_000,
+    "clocks": 200,
     "computing": 400,
 }
 """Rows for each of an attempt's planning steps, at most."""

@@ -124,6 +124,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             formatted=None if channel.message_format is None else channel.message_format.rows,
             security=perception.security.tables,
             computing=perception.computing,
+            clocks=channel.of_clocks,
         )
         messages = {
             "reads": system.reads_messages,
