@@ -79,6 +79,7 @@ STREAMS = [
     "interference/blur/*",
     "interference/burst_loss/*",
     "interference/channel_corruption/*",
+    "interference/clock_offset/*",
     "interference/dropped_camera/*",
     "interference/feature_corruption/*",
     "interference/fog/*",

@@ -281,14 +281,18 @@ class Channel:
         delays = [disturbance.delay(leaving) for disturbance in concerning]
         losses = [disturbance for disturbance in concerning if disturbance.loses(leaving)]
         delay, lost = self._carry_on_link(leaving, sum(delays, computed))
-        self.audit.note_sent(message, sent, delay, losses, lost_on_link=lost)
+        clocks = [disturbance.clock_error(message) for disturbance in concerning]
+        clock = sum(clocks, 0.0)
+        self.audit.note_sent(message, sent, delay, losses, lost_on_link=lost, clock=clock)
         # what is lost is in the audit only
         if not losses and not lost:
             payloads = [stage.payload for stage in stages]
             acts = tuple(
-                DisturbanceAct(by=by, shift=shift, delay=delay, before=before, after=after)
-                for by, shift, delay, before, after in zip(
-                    concerning, shifts, delays, payloads, payloads[1:], strict=False
+                DisturbanceAct(
+                    by=by, shift=shift, delay=late, clock=wrong, before=before, after=after
+                )
+                for by, shift, late, wrong, before, after in zip(
+                    concerning, shifts, delays, clocks, payloads, payloads[1:], strict=False
                 )
             )
             arrives = sent.capture_time + delay
@@ -299,6 +303,7 @@ class Channel:
                     arrives=arrives,
                     captured=payloads[0],
                     acts=acts,
+                    clock=clock,
                 )
             )
 
@@ -334,12 +339,25 @@ class Channel:
                 delivered[sender, newest.frame] = newest
                 heard[sender] = sorted(arrived, key=lambda pending: pending.frame)
         self.audit.note_delivered(delivered, now, present)
+        given = [pending.message for pending in delivered.values()]
         if self.message_format is not None:
-            return tuple(
+            given = [
                 self.message_format.read_messages([pending.message for pending in arrived])
                 for arrived in heard.values()
-            )
-        return tuple(pending.message for pending in delivered.values())
+            ]
+        # stamps are those of the senders' clocks
+        clocks = [pending.clock for pending in delivered.values()]
+        stamped = tuple(
+            replace(message, capture_time=message.capture_time + clock) if clock else message
+            for message, clock in zip(given, clocks, strict=True)
+        )
+        self.audit.note_stamps(dict(zip(delivered, stamped, strict=True)))
+        return stamped
+
+    @property
+    def of_clocks(self) -> bool:
+        """Whether a disturbance makes stamps of messages wrong."""
+        return any(disturbance.of_clocks for disturbance in self.disturbances)
 
     def _alter_message(self, message: Message, concerning: Sequence[Disturbance]) -> list[Message]:
         """Return the message as captured, and as each disturbance leaves it."""

@@ -41,6 +41,8 @@ class MessageRecord:
         age_measured: seconds at that step, by the simulator's clock.
         fate: delivered, superseded, lost, unsent, unheard or in_flight.
         uses: planning steps that were given it.
+        clock_asked: seconds by which the disturbances made its stamp wrong.
+        clock_measured: seconds by which the stamp that the system was given is wrong; NaN for none.
     """
 
     sender: str
@@ -56,6 +58,8 @@ class MessageRecord:
     age_measured: float = math.nan
     fate: str = "in_flight"
     uses: int = 0
+    clock_asked: float = 0.0
+    clock_measured: float = math.nan
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,6 +130,7 @@ class DeliveryAudit:
         losses: Sequence[Disturbance],
         *,
         lost_on_link: bool = False,
+        clock: float = 0.0,
     ) -> None:
         """Enter a message as it leaves, with the header it was captured with.
 
@@ -135,6 +140,7 @@ class DeliveryAudit:
             delay: seconds, sampled.
             losses: disturbances that lose it.
             lost_on_link: whether the link loses it.
+            clock: seconds by which its stamp is ahead of the time of capture.
         """
         self._senders.add(captured.sender)
         self.tally.count_lost(losses)
@@ -156,6 +162,7 @@ class DeliveryAudit:
             measured_shift=compute_shift(sent.lidar_in_world, true_pose),
             delay=delay,
             fate="lost" if losses or lost_on_link else "in_flight",
+            clock_asked=clock,
         )
 
     def note_withdrawn(self, sender: str, frame: int) -> None:
@@ -187,6 +194,25 @@ class DeliveryAudit:
             record.age_measured = now - record.capture_time
             age = now - underway.message.capture_time
             self._problems += self._check_age(record, age, "by its stamp")
+
+    def note_stamps(self, messages: Mapping[Key, Message]) -> None:
+        """Measure the stamps of what the system is given, by the simulator's clock.
+
+        Args:
+            messages: by sender and frame of capture.
+        """
+        for key, message in messages.items():
+            record = self.records[key]
+            record.clock_measured = message.capture_time - record.capture_time
+            self.tally.effects.misdated += abs(record.clock_measured) > SAME_MOMENT
+
+    def list_ages(self, messages: Sequence[Message], now: float) -> tuple[float, ...]:
+        """Return seconds since the capture of messages, by the simulator's clock."""
+        captures = (self._captures.get((one.sender, one.capture_frame)) for one in messages)
+        return tuple(
+            now - (message.capture_time if capture is None else capture[0])
+            for message, capture in zip(messages, captures, strict=True)
+        )
 
     def _tally_use(self, key: Key, underway: MessageUnderway, now: float) -> None:
         sender = (underway.message.lidar_in_world, self._captures[key][1])
@@ -229,6 +255,11 @@ class DeliveryAudit:
                     f"{format_message_key(key)} was due at {due[key]:.3f} s and never delivered"
                 )
             problems += find_shift_problems(key, record.measured_shift, record.asked_shift)
+            if abs(record.clock_measured - record.clock_asked) > SAME_MOMENT:  # not of NaN
+                problems.append(
+                    f"{format_message_key(key)} is stamped {record.clock_measured:.6f} s ahead, not"
+                    f" {record.clock_asked:.6f} s"
+                )
         # effects that cancel each other count only where nothing else is wrong
         if problems := problems or self.tally.list_cancelled():
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -239,6 +270,8 @@ class DeliveryAudit:
         effects = asdict(self.tally.effects)
         if not any(disturbance.of_sensors for disturbance in self.disturbances):
             del effects["sensed"]
+        if not any(disturbance.of_clocks for disturbance in self.disturbances):
+            del effects["misdated"]
         if not any(disturbance.of_answers for disturbance in self.disturbances):
             del effects["held"]
         return {

@@ -62,6 +62,7 @@ class Disturbance:
     of_sweeps = False  # changes what LiDARs sense, the ego's too, and no message
     of_answers = False  # delays what the ego makes of a moment, and no message
     of_pictures = False  # changes what cameras give, the ego's too, and no message
+    of_clocks = False  # makes stamps of messages wrong
     needs_surfaces = False  # must know what the points of a sweep lie on
     detects = False  # makes the LiDAR's sensitivity part of what it does to a sweep: weather
 
@@ -165,6 +166,14 @@ class Disturbance:
 
         Args:
             observation: of the ego, as it is captured.
+        """
+        return 0.0
+
+    def clock_error(self, message: Message) -> float:
+        """Return seconds by which the sender's clock is ahead of the simulator's.
+
+        Args:
+            message: as it is captured, with the simulator's time.
         """
         return 0.0
 

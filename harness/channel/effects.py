@@ -64,13 +64,14 @@ class MessageEffects:
     changed: int = 0  # other content within the system's window
     missing: int = 0  # partners in range of which the system was given nothing
     sensed: int = 0  # sweeps not as in dry air, and looks of disturbed cameras; the ego's too
+    misdated: int = 0  # of uses, with another stamp than the time of capture
     held: int = 0  # planning steps at which the driver had no answer of that step
 
     @property
     def none(self) -> bool:
         """Whether everything reached the system as if there were no disturbance."""
-        counts = (self.late, self.displaced, self.changed, self.missing, self.sensed, self.held)
-        return not any(counts)
+        counts = (self.late, self.displaced, self.changed, self.missing)
+        return not any((*counts, self.sensed, self.misdated, self.held))
 
 
 def is_displacement(shift: Shift) -> bool:

@@ -40,6 +40,7 @@ class DisturbanceAct:
     by: Disturbance
     shift: Shift
     delay: float  # s
+    clock: float  # s by which it makes the stamp wrong
     before: Payload
     after: Payload
 
@@ -57,6 +58,7 @@ class MessageUnderway:
     message: Message
     arrives: float
     captured: Payload  # as it was before any disturbance
+    clock: float = 0.0  # s by which its stamp is ahead of the time of capture
     acts: tuple[DisturbanceAct, ...] = ()
 
 
@@ -125,7 +127,7 @@ class EffectTally:
         )
 
     def _is_visible_act(self, act: DisturbanceAct, sender: Pose, ego: Pose) -> bool:
-        if act.delay > SAME_MOMENT or is_displacement(act.shift):
+        if max(act.delay, abs(act.clock)) > SAME_MOMENT or is_displacement(act.shift):
             return True
         if act.before is act.after:
             return False

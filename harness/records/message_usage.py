@@ -16,7 +16,9 @@ class MessageUsage:
     reads: bool  # whether the system reads messages at all
     sent: int
     used: int  # messages that the system was given at one planning step or more
-    different: bool  # from what an undisturbed channel gives: late, ..., sensed in weather, held
+    different: (
+        bool  # from what an undisturbed channel gives: late, ..., sensed in weather, held, misdated
+    )
     silence_asked: bool  # every message was lost, and was meant to be
     disturbances: Mapping[str, int]  # messages that each made different
 
@@ -32,7 +34,9 @@ class MessageUsage:
             sent=counts["sent"],
             used=counts["used"],
             different=any(counts[name] for name in ("late", "displaced", "changed", "missing"))
-            or any(parse_usage_count(record.get(name, 0)) for name in ("sensed", "held")),
+            or any(
+                parse_usage_count(record.get(name, 0)) for name in ("sensed", "misdated", "held")
+            ),
             silence_asked=bool(record["silence_asked"]),
             disturbances={
                 str(name): parse_usage_count(disturbance)

@@ -204,6 +204,13 @@ COMPENSATED = _build_record_schema(
     *_make_shift_columns("moved_", "the box in the world, as it is given to the system"),
 )
 
+CLOCKS = _build_record_schema(
+    _make_column("sender", _NAME, "", "a partner"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("asked", pa.float64(), "s", "by which the stamp is ahead, as sampled"),
+    _make_column("measured", pa.float64(), "s", "the same as delivered; NaN: not delivered"),
+)
+
 COMPUTING = _build_record_schema(
     _make_column("agent", _NAME, "", "ego, or a partner"),
     _make_column("capture_frame", pa.int64(), "", "tick of the sweep, since the ego stood ready"),
@@ -343,6 +350,7 @@ ALL_TABLES = {
     "attacks": ATTACKS,
     "defences": DEFENCES,
     "compensated": COMPENSATED,
+    "clocks": CLOCKS,
     "computing": COMPUTING,
 }
 MOST_ROWS = {
@@ -364,6 +372,7 @@ MOST_ROWS = {
     "attacks": 2_000_000,
     "defences": 2_000_000,
     "compensated": 20_000_000,
+    "clocks": 2_000_000,
     "computing": 2_000_000,
 }
 """Rows that a table of one attempt can have: more are not read into memory."""
@@ -381,6 +390,7 @@ ROWS_A_STEP = {
     "attacks": 200,
     "defences": 2_000,
     "compensated": 20_000,
+    "clocks": 200,
     "computing": 400,
 }
 """Rows for each of an attempt's planning steps, at most."""

@@ -83,6 +83,7 @@ SAFE = {
     "harness.channel.computing.declared.DeclaredTime",
     "harness.channel.computing.measured.MeasuredTime",
     "harness.channel.interference.bandwidth.Bandwidth",
+    "harness.channel.interference.clock_offset.ClockOffset",
     "harness.channel.interference.counterfactual.Counterfactual",
     "harness.channel.interference.ego_latency.Fixed",
     "harness.channel.interference.ego_latency.Uniform",

@@ -14,6 +14,7 @@ from harness.channel.channel import Channel
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import list_payload_arrays
 from harness.channel.interference.bandwidth import Bandwidth
+from harness.channel.interference.clock_offset import ClockOffset
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
 from harness.channel.interference.ghosts import Ghosts
 from harness.channel.interference.gnss import GnssError
@@ -41,6 +42,7 @@ ON_BOXES: dict[str, Make] = {
     "ghosts": Ghosts,
     "removed": Removed,
     "bandwidth": lambda: Bandwidth(2000.0),
+    "clock offset": lambda: ClockOffset(0.1, 20.0),
 }
 ON_OTHERS: dict[str, tuple[Make, Callable[[], Payload]]] = {
     "scattered": (lambda: Scattered(0.2), some_features),
@@ -67,6 +69,7 @@ def story(episode: Episode, sender: str = "vehicle-1") -> list[Any]:
             record.asked_shift,
             record.measured_shift,
             record.delay,
+            record.clock_asked,
             record.fate == "lost",
             record.size_bytes,
         )

@@ -13,6 +13,7 @@ import pytest
 from harness.channel.disturbance import Disturbance
 from harness.channel.effects import LEAST_METRES, LEAST_RADIANS
 from harness.channel.interference.bandwidth import Bandwidth
+from harness.channel.interference.clock_offset import ClockOffset
 from harness.channel.interference.feature_corruption import Scattered, WholeChannels
 from harness.channel.interference.ghosts import Ghosts
 from harness.channel.interference.gnss import GnssError
@@ -56,6 +57,7 @@ SIZE_ZERO: dict[str, Callable[[], Disturbance]] = {
     "stray points": lambda: StrayPoints(count=0),
     "scattered": lambda: Scattered(0.0),
     "channels": lambda: WholeChannels(0.0),
+    "clock offset": lambda: ClockOffset(0.0),
     "paper code": lambda: PaperCodeLatency((0.0, 0.0, 0.0)),
 }
 

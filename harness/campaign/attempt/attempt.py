@@ -128,6 +128,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             security=perception.security.tables,
             moved=None if (moving := perception.compensation) is None else moving.rows,
             computing=perception.computing,
+            clocks=channel.of_clocks,
         )
         messages = {
             "reads": system.reads_messages,

@@ -265,6 +265,7 @@ class PerceptionLoop:
         return SharedStep(
             observation=observation,
             messages=messages,
+            ages=self._channel.audit.list_ages(messages, sensed.scan.time),
             believed=believed,
             captured=tuple(captured[sender] for sender in sorted(captured)),
         )

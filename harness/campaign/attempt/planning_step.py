@@ -67,6 +67,7 @@ class SharedStep:
     messages: tuple[Message, ...]
     believed: Mapping[str, Pose]  # poses of LiDARs that partners believe, by sender
     captured: tuple[Message, ...]  # of this frame, by sender, with true poses: nothing disturbed
+    ages: tuple[float, ...] = ()  # s since the capture of messages, by the simulator's clock
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -27,6 +27,7 @@ from harness.records.points import pack_points
 from harness.records.schema import (
     AFTER_SENSING,
     BOXES,
+    CLOCKS,
     COMPENSATED,
     DETECTED,
     EVENTS,
@@ -102,8 +103,8 @@ class AttemptRecorder:
         """Add a planning step, with its boxes."""
         # the row of the step
         ego, control, evaluated = step.sensed.state, step.answer.control, step.evaluated
-        # ages at the moment of the sweep, s
-        ages = [step.sensed.scan.time - message.capture_time for message in step.shared.messages]
+        # ages at the moment of the sweep, s, whatever the stamps say
+        ages = step.shared.ages
         row: dict[str, Any] = {
             "frame": ego.frame - self.first_frame,
             "time": ego.time - self.start,
@@ -236,7 +237,7 @@ class AttemptRecorder:
     def write_tables(
         self,
         writer: EpisodeWriter,
-        messages: Iterable[MessageRecord],
+        messages: Sequence[MessageRecord],
         *,
         lines: Iterable[MapLine],
         scenery: Mapping[str, Sequence[Any]],
@@ -246,11 +247,13 @@ class AttemptRecorder:
         security: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
         moved: Iterable[MovedBoxes] | None = None,
         computing: AttemptComputing | None = None,
+        clocks: bool = False,
     ) -> None:
         """Write all tables; `links` where the link is not ideal, `formatted` not all native.
 
         `security` are the tables of the attack and of the defence, as far as there are any; `moved`
-        is what a compensation made of late boxes; `computing` is there where computing takes time.
+        is what a compensation made of late boxes; `computing` is there where computing takes time,
+        `clocks` where stamps are wrong.
         """
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
@@ -280,6 +283,8 @@ class AttemptRecorder:
             writer.write_table("links", build_link_columns(carriages, self.start, self.first_frame))
         if formatted is not None:
             writer.write_table("formatted", build_format_columns(formatted, self.first_frame))
+        if clocks:
+            writer.write_table("clocks", build_clock_columns(messages, self.first_frame))
         if computing is not None:
             table = computing.build_table(self.start, self.first_frame)
             writer.write_table("computing", table)
@@ -327,6 +332,22 @@ def build_message_columns(
             "bytes": message.size_bytes,
             "fate": message.fate,
             "uses": message.uses,
+        }
+        _append_row(columns, row)
+    return columns
+
+
+def build_clock_columns(
+    messages: Iterable[MessageRecord], first_frame: int
+) -> dict[str, list[Any]]:
+    """Return the table of how wrong the stamps of messages are."""
+    columns: dict[str, list[Any]] = {name: [] for name in CLOCKS.names}
+    for message in messages:
+        row = {
+            "sender": message.sender,
+            "capture_frame": message.capture_frame - first_frame,
+            "asked": message.clock_asked,
+            "measured": message.clock_measured,
         }
         _append_row(columns, row)
     return columns

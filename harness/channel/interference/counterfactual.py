@@ -34,6 +34,7 @@ class Counterfactual(Disturbance):
         self.of_answers = of.of_answers
         self.of_pictures = of.of_pictures
         self.detects = of.detects
+        self.of_clocks = of.of_clocks
         self.windows = None if windows is None else tuple((first, end) for first, end in windows)
         self.sample = sample
         for first, end in self.windows or ():
@@ -120,6 +121,11 @@ class Counterfactual(Disturbance):
         """Be late, if it is time."""
         delay = self.of.delay(message)
         return delay if self._is_active(message.capture_frame) else 0.0
+
+    def clock_error(self, message: Message) -> float:
+        """Have a wrong clock, if it is time."""
+        error = self.of.clock_error(message)
+        return error if self._is_active(message.capture_frame) else 0.0
 
     def answer_delay(self, observation: Observation) -> float:
         """Delay the answer, if it is time."""
