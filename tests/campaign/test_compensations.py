@@ -119,6 +119,7 @@ def drive(folder: Path) -> Path:
     done = run(
         routes,
         "system=ideal_late",
+        "routes.hazards=null",
         "interference=none",
         "sweep.latency=[0.4]",
         "compensate=[none,boxes]",
@@ -158,8 +159,8 @@ def test_without_age_the_records_are_those_without_it_byte_for_byte(driven: Path
 @pytest.mark.thorough
 def test_late_boxes_are_moved_as_recorded_and_nearer_to_the_truth(driven: Path) -> None:
     attempts = attempts_of(driven)
-    assert not (attempts["latency_0.4", "none"][1] / "compensated.parquet").exists()
-    key, place = attempts["latency_0.4", "boxes"]
+    assert not (attempts["latency=0.4", "none"][1] / "compensated.parquet").exists()
+    key, place = attempts["latency=0.4", "boxes"]
     rows = pq.read_table(place / "compensated.parquet").to_pandas()
     messages = pq.read_table(place / "messages.parquet").to_pandas()
     # ages are those of the messages that were given

@@ -12,6 +12,7 @@ import pytest
 from harness.channel.compensation.boxes import WORLD, BoxCompensation, move_box
 from harness.channel.compensation.motion import GATE, TOP_SPEED, BoxMotion, SenderMotion
 from harness.channel.defences.defence import Judgement
+from harness.channel.messages.collective_perception import CpmFormat
 from harness.common.errors import UserError
 from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import (
@@ -158,6 +159,19 @@ def test_velocities_of_the_message_come_first_and_can_be_left_alone() -> None:
     only.compensate_messages(observe(0.5), [sent])
     only.compensate_messages(observe(0.5), [later])
     assert only.rows[-1].sources == ("message", "none")
+
+
+def test_objects_of_cpms_are_moved_by_the_velocities_that_these_state() -> None:
+    cpm, compensation = CpmFormat(inclusion=False), BoxCompensation(velocity="message")
+    for step in range(4):
+        boxes = boxes_at([[9.0 * PERIOD * step, 2.0, 0.0]])
+        written = cpm.write_message(message_of(boxes, PERIOD * step))
+        assert written is not None
+        read = cpm.read_messages([written])
+        (given,) = compensation.compensate_messages(observe(PERIOD * (step + 2)), [read])
+    # two steps later; velocities in steps of 1 cm/s, smoothed by the sender
+    assert place_in_world(given)[0, :2] == pytest.approx([9.0 * PERIOD * 5, 2.0], abs=0.05)
+    assert [row.sources for row in compensation.rows] == [("none",), *[("message",)] * 3]
 
 
 @pytest.mark.parametrize("turn_rate", [0.0, 0.4, -0.7])

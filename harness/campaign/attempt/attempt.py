@@ -5,6 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from harness.campaign.attempt.compensating import (
+    build_compensation_record,
+    set_up_compensation,
+)
 from harness.campaign.attempt.computing import set_up_computing
 from harness.campaign.attempt.intervening import build_arm_intervention
 from harness.campaign.attempt.live import LiveView, open_live_view
@@ -12,7 +16,6 @@ from harness.campaign.attempt.perception import PerceptionLoop
 from harness.campaign.attempt.playing import drive_until_over
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.results import (
-    build_compensation_record,
     build_crucible_record,
     build_driving_record,
     build_hazard_record,
@@ -29,7 +32,6 @@ from harness.campaign.attempt.setting_up import (
     set_up_brakes,
     set_up_changes,
     set_up_channel,
-    set_up_compensation,
     set_up_defence,
     set_up_driver,
     set_up_link,

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from harness.campaign.attempt.recorder import AttemptRecorder
-from harness.channel.compensation.compensation import Compensation
 from harness.evaluation.driving import DriveEvaluation, DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedFrame
 from harness.evaluation.matching import MatchTable, match_frame
@@ -255,22 +254,6 @@ def summarize_precision(table: MatchTable) -> dict[str, float | None]:
         "pooled_all_point": _replace_not_finite(
             compute_average_precision(table.select_matches(), "all_point")
         ),
-    }
-
-
-def build_compensation_record(compensation: Compensation) -> dict[str, Any]:
-    """Return the part of `result.json` on boxes of late messages: how many, how far they moved."""
-    rows = compensation.rows
-    gone = [np.hypot(*(one.moved - one.stated)[:, :2].T) for one in rows]
-    metres = np.concatenate([*gone, np.zeros(0)])
-    return {
-        "compensation": {
-            "name": compensation.name,
-            "late_messages": len(rows),
-            "boxes": len(metres),
-            "moved": int((metres > 0).sum()),
-            "metres": float(metres.sum()),
-        }
     }
 
 

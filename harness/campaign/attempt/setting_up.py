@@ -20,7 +20,6 @@ from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.folder.inputs import list_file_changes
 from harness.campaign.settings.attacks import build_arm_attack
 from harness.campaign.settings.brakes import build_arm_brakes
-from harness.campaign.settings.compensations import build_arm_compensation
 from harness.campaign.settings.conditions import (
     build_condition_changes,
     build_condition_disturbances,
@@ -175,18 +174,6 @@ def set_up_defence(settings: CampaignSettings, arm: Arm) -> Defence | None:
     """
     try:
         return build_arm_defence(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
-
-
-def set_up_compensation(settings: CampaignSettings, arm: Arm) -> Compensation | None:
-    """Return the compensation of an arm; None where messages are fused as old as they are.
-
-    Raises:
-        AttemptError: class `agent_setup`: the compensation cannot be made.
-    """
-    try:
-        return build_arm_compensation(settings, arm)
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None
 
