@@ -68,7 +68,7 @@ def test_a_hazard_is_shown_shortly_before_the_meeting(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_sheet_explains_partners_only_where_they_are_drawn(tmp_path: Path) -> None:
+def test_a_sheet_without_partners_explains_none(tmp_path: Path) -> None:
     records = CampaignRecords(campaign(tmp_path, absent="1", arms=ARMS))
     shown = prepare_sheet_hazard(records, next(select_sheet_hazards(records)))
     assert shown.drive.reads_messages
