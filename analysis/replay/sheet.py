@@ -129,7 +129,8 @@ def render_hazard_sheet(shown: Sequence[SheetHazard], dark: bool) -> Image.Image
     down = -(-len(shown) // ACROSS)
     side = PANEL_PIXELS // 2
     width = ACROSS * side + (ACROSS - 1) * GAP + 2 * MARGIN
-    legend = render_film_legend(width - 2 * MARGIN, False, dark, note=False)
+    partners = any(hazard.drive.reads_messages for hazard in shown)
+    legend = render_film_legend(width - 2 * MARGIN, False, dark, note=False, with_partners=partners)
     height = down * (CAPTION + side + GAP) + legend.height + 2 * MARGIN
     image = Image.new("RGB", (width, height), get_rgb_colour("paper", dark))
     brush = ImageDraw.Draw(image)

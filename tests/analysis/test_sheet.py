@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,13 @@ from PIL import Image
 from analysis.__main__ import main
 from analysis.drive import read_recorded_drive
 from analysis.replay.film import GAP, MARGIN, PANEL_PIXELS
-from analysis.replay.sheet import ACROSS, SHORT_OF, prepare_sheet_hazard, select_sheet_hazards
+from analysis.replay.sheet import (
+    ACROSS,
+    SHORT_OF,
+    prepare_sheet_hazard,
+    render_hazard_sheet,
+    select_sheet_hazards,
+)
 from harness.records.reading import CampaignRecords
 from tests.analysis.little import Drive, write_little
 from tests.keys import arm_of, key_of
@@ -58,6 +65,18 @@ def test_a_hazard_is_shown_shortly_before_the_meeting(tmp_path: Path) -> None:
     assert stations[row] >= hazard.meeting - SHORT_OF or row == len(stations) - 1
     assert row == 0 or stations[row - 1] < hazard.meeting - SHORT_OF
     assert "2.0 s" in shown.words
+
+
+@pytest.mark.thorough
+def test_a_sheet_without_partners_explains_none(tmp_path: Path) -> None:
+    records = CampaignRecords(campaign(tmp_path, absent="1", arms=ARMS))
+    shown = prepare_sheet_hazard(records, next(select_sheet_hazards(records)))
+    assert shown.drive.reads_messages
+    alone = replace(shown, drive=replace(shown.drive, reads_messages=False))
+    together, single = (render_hazard_sheet([one], dark=False) for one in (shown, alone))
+    # the same panels; the legend is shorter, without the note on roadside units
+    assert single.height < together.height
+    assert single.width == together.width
 
 
 def test_without_a_hazard_there_is_no_sheet(

@@ -141,7 +141,7 @@ def test_lines_of_a_rate_name_what_they_are_of(
         assert float(rest[0].split()[-1]) == pytest.approx(low if failures else high, abs=5e-4)
 
 
-def test_each_of_several_routes_has_its_own_share(ready: SearchPlan) -> None:
+def test_several_routes_have_a_line_for_every_route(ready: SearchPlan) -> None:
     (assignment,) = ready.assignments
     samples = RateSamples(replace(ready, assignments=(assignment, assignment)), None, 4)
     failed = np.array([[True, False], [True, True], [False, False], [True, False]])
