@@ -45,8 +45,8 @@ HUES = ("worse", "accent")
 MOVING = {".webp": 10, ".gif": 10}
 """Picture formats that move, and their pictures a second."""
 RENDERED_UNITS, HELD_UNITS, SAVED_UNITS = 19, 1, 14
-"""What a picture takes that is rendered, one that is the last again, and one that an animated picture
-holds, when that is saved: units of 1.6 ms of a core of 2023 (decision 0127)."""
+"""What a picture takes that is rendered, one that is the last again, and one of an animated picture
+when that is saved: units of 1.6 ms of a core of 2023 (decision 0127)."""
 
 
 OnPicture = Callable[[int], object]
