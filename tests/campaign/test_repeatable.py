@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -99,11 +100,11 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Variables of processes that are to take this processor for another one, but for its name."""
     library = tmp_path_factory.mktemp("stand_in") / "other_processor.so"
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, SOURCE], check=True)
-    from llvmlite.binding import get_host_cpu_name
-    from numba.core.codegen import get_host_cpu_features
-
     # numba's code is the same for all processors, and takes a minute to compile again
-    ours = {"NUMBA_CPU_NAME": get_host_cpu_name(), "NUMBA_CPU_FEATURES": get_host_cpu_features()}
+    ours = {
+        "NUMBA_CPU_NAME": import_module("llvmlite.binding").get_host_cpu_name(),
+        "NUMBA_CPU_FEATURES": import_module("numba.core.codegen").get_host_cpu_features(),
+    }
     return {"LD_PRELOAD": str(library), **ours}
 
 
