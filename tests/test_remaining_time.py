@@ -291,7 +291,7 @@ def test_a_bar_whose_items_are_all_done_shows_no_time() -> None:
         assert "left" not in out.getvalue()
 
 
-def test_parts_of_scenes_say_what_is_left_before_a_scene_is_done() -> None:
+def test_parts_of_scenes_give_an_estimate_before_a_scene_is_done() -> None:
     """Twelve scenes of nineteen parts on two workers; some operators take five times as long."""
     parts = [1.0 + 4.0 * (number % 6 == 5) for number in range(19)]
     one = sum(parts)

@@ -34,7 +34,7 @@ CLEAN_UP = 10.0
 class LeaderboardAgent:
     """Drives as the user's agent does: its own sensors in, its pedals and wheel out."""
 
-    has_own_python = True
+    has_separate_python = True
     reads_points = False  # of the rig: it has LiDARs of its own
     reads_messages = False
     brings_sensors = True

@@ -48,7 +48,7 @@ Sent = Literal["points", "features"]
 class OpenCood(PerceivingSystem):
     """Detects with a checkpoint's own code; partners send boxes, points or features."""
 
-    has_own_python = True
+    has_separate_python = True
     reads_points = True
     reads_messages = True
 

@@ -48,7 +48,7 @@ MOST_PARTNERS = 4
 class V2Xverse:
     """Drives as V2Xverse's agent does; what partners send are their points."""
 
-    has_own_python = True
+    has_separate_python = True
     reads_points = True
     reads_messages = True
 

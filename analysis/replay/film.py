@@ -44,9 +44,9 @@ HUES = ("worse", "accent")
 """Of the two drives' names and speeds; the first is the one that the film is about."""
 MOVING = {".webp": 10, ".gif": 10}
 """Picture formats that move, and their pictures a second."""
-DRAWN_UNITS, HELD_UNITS, SAVED_UNITS = 19, 1, 14
-"""What a picture takes that is drawn, one that is the last again, and one that an animated picture
-holds, when that is saved: units of 1.6 ms of a core of 2023 (decision 0127)."""
+RENDERED_UNITS, HELD_UNITS, SAVED_UNITS = 19, 1, 14
+"""What a picture takes that is rendered, one that is the last again, and one of an animated picture
+when that is saved: units of 1.6 ms of a core of 2023 (decision 0127)."""
 
 
 OnPicture = Callable[[int], object]
@@ -72,11 +72,11 @@ class DriveFilm:
     @property
     def pictures(self) -> int:
         """How many pictures it has, the last one repeated."""
-        return self.drawn + round(HELD * self.rate)
+        return self.rendered + round(HELD * self.rate)
 
     @property
-    def drawn(self) -> int:
-        """How many pictures are drawn: all others are the last one again."""
+    def rendered(self) -> int:
+        """How many pictures are rendered: all others are the last one again."""
         return self.last - self.first + 1
 
     @property
@@ -87,7 +87,7 @@ class DriveFilm:
     def count_work(self, suffix: str) -> int:
         """Return the units of work for a file of this format."""
         saved = SAVED_UNITS * -(-self.pictures // self.skip) if suffix in MOVING else 0
-        return self.drawn * DRAWN_UNITS + (self.pictures - self.drawn) * HELD_UNITS + saved
+        return self.rendered * RENDERED_UNITS + (self.pictures - self.rendered) * HELD_UNITS + saved
 
     @cached_property
     def camera(self) -> FollowCamera:
@@ -208,7 +208,7 @@ def encode_h264(film: DriveFilm, file: Path, on_picture: OnPicture) -> None:
         (track.width, track.height), track.pix_fmt = film.size, "yuv420p"
         for number, image in enumerate(iterate_pictures(film)):
             container.mux(track.encode(av.VideoFrame.from_image(image)))
-            on_picture(DRAWN_UNITS if number < film.drawn else HELD_UNITS)
+            on_picture(RENDERED_UNITS if number < film.rendered else HELD_UNITS)
         container.mux(track.encode())
 
 
@@ -219,7 +219,7 @@ def write_animated_image(film: DriveFilm, file: Path, suffix: str, on_picture: O
         if number % film.skip == 0:
             shown.append(image.reduce(2))
         if number < last:
-            on_picture(DRAWN_UNITS if number < film.drawn else HELD_UNITS)
+            on_picture(RENDERED_UNITS if number < film.rendered else HELD_UNITS)
     options = {"quality": 55, "method": 4} if suffix == ".webp" else {}
     shown[0].save(
         file,
@@ -231,7 +231,7 @@ def write_animated_image(film: DriveFilm, file: Path, suffix: str, on_picture: O
         **options,
     )
     # the last picture counts when all are saved
-    on_picture((HELD_UNITS if last >= film.drawn else DRAWN_UNITS) + SAVED_UNITS * len(shown))
+    on_picture((HELD_UNITS if last >= film.rendered else RENDERED_UNITS) + SAVED_UNITS * len(shown))
 
 
 def iterate_pictures(film: DriveFilm) -> Iterator[Image.Image]:

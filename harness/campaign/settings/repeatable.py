@@ -23,11 +23,11 @@ def refuse_unrepeatable(settings: CampaignSettings) -> None:
 
     Raises:
         UserError: this processor lacks what all need, or a system has a Python of its own, in which
-            another torch computes (`has_own_python` of its class).
+            another torch computes (`has_separate_python` of its class).
     """
     make_attempt_environment(settings)
     for name, part in settings["system"].items() if is_repeatable(settings) else ():
-        if getattr(find_class(part["_target_"], f"system.{name}"), "has_own_python", False):
+        if getattr(find_class(part["_target_"], f"system.{name}"), "has_separate_python", False):
             raise UserError(
                 f"configuration: repeatable=true: system.{name} computes in a Python of its own,"
                 " whose kernels are not known"

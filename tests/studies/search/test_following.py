@@ -76,9 +76,7 @@ def test_what_may_end_early_says_so() -> None:
     assert line.endswith("of 4 done at most about 0:40 left (rough)")
 
 
-def test_evaluations_that_were_driven_say_what_others_take(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_driven_evaluations_predict_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRUCIBLE_CACHE", str(tmp_path / "cache"))
     plan = plan_search(compose_search_config("latency_cut_in", ["system=ideal_late"]))
     plan = replace(plan, folder=tmp_path / "search")
