@@ -20,6 +20,7 @@ from harness.campaign.planning.plan import build_arms, find_unplaced_hazards, pl
 from harness.campaign.planning.validation import refuse_misfit, refuse_misshapen
 from harness.campaign.settings.composing import compose_config
 from harness.campaign.settings.composition import BLAMED, explain_composition_error
+from harness.campaign.settings.computing import refuse_unrepeatable
 from harness.campaign.settings.config import build_part, resolve_settings
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.trust import iter_targets
@@ -151,6 +152,7 @@ def plan_search(config: DictConfig) -> SearchPlan:
     # the campaign alone must be one
     campaign = cast("CampaignSettings", settings)
     refuse_misshapen(campaign)
+    refuse_unrepeatable("configuration", campaign, "a search")
     refuse_several_choices(campaign)
     planned = plan_campaign(campaign)
     # then the space, and what its values change

@@ -11,6 +11,7 @@ from typing import Any, cast
 from harness.campaign.folder.assignments import list_assigned_routes, read_assignment
 from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.settings.computing import refuse_unrepeatable
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.differences import list_setting_differences
 from harness.campaign.settings.trust import refuse_untrusted
@@ -121,6 +122,7 @@ def read_search_campaign(
     """Return the campaign's settings, if the search's ledger has the same."""
     given = load_campaign_header(folder / CAMPAIGN_HEADER_FILE)["settings"]
     refuse_carla(folder, given)
+    refuse_unrepeatable(folder, given, "a search")
     if not trust:
         refuse_untrusted(folder, {**given, "executor": HERE, "export": {}})
         refuse_untrusted(folder, {"interference": {"search": search.evaluation["condition"]}})

@@ -206,7 +206,7 @@ def test_measured_times_are_those_of_the_clock_and_are_marked(
     assert record == {"name": "measured", "device": "the machine that drives", "repeatable": False}
     # packed studies must repeat
     assert main(["pack", str(driven / "timed"), "--out", str(tmp_path / "x.parquet")]) == 2
-    assert "compute=measured was driven by a clock" in capsys.readouterr().err
+    assert "compute=measured has times of a clock" in capsys.readouterr().err
     assert not (tmp_path / "x.parquet").exists()
 
 

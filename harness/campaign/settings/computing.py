@@ -88,6 +88,6 @@ def refuse_unrepeatable(place: object, settings: Mapping[str, Any], purpose: str
     """
     if names := list(iter_unrepeatable_times(settings)):
         raise UserError(
-            f"{place}: {COMPUTE}={names[0]} was driven by a clock and does not repeat; {purpose}"
+            f"{place}: {COMPUTE}={names[0]} has times of a clock, which do not repeat; {purpose}"
             " needs drives that do"
         )
