@@ -20,7 +20,10 @@ from tests.conftest import ROOT
 from tests.once import once
 
 SETTINGS = ("system=ideal_late", "interference=[none]", "routes.hazards=null")
-ELSEWHERE = (["executor=ray"], ["executor=slurm", "executor.cluster=local"])
+ELSEWHERE = (
+    ["executor=ray", "executor.workers=1"],  # Ray starts a process for each of its processors
+    ["executor=slurm", "executor.cluster=local"],
+)
 PATIENCE = 300.0
 
 thorough = pytest.mark.thorough
