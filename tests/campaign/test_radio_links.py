@@ -16,7 +16,9 @@ from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
+from tests.campaign.plain import SETTINGS, drive_plain_once
 from tests.campaign.tiny import composed, ledger, run, write_route
+from tests.keys import key_of
 from tests.once import once
 
 FILES = ("routes.hazards=null", "routes.only=null")
@@ -82,30 +84,26 @@ def test_bad_links_are_one_line(settings: list[str], words: str) -> None:
 
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder, not to be changed, of two campaigns; the second was started twice."""
+    """Return the folder, not to be changed, of a campaign on links that was started twice."""
     return once(tmp_path_factory, "links", drive)
 
 
 def drive(folder: Path) -> Path:
-    """Drive one route on the ideal link, two traces and three radios; resume the last campaign."""
-    routes = write_route(folder, "step")
-    common = ("system=ideal_late", "interference=none", "routes.hazards=null")
+    """Drive one route on two traces and three radios, and once more: nothing is left for it."""
+    routes, out = write_route(folder, "step"), folder / "out"
     punctual, half = folder / "punctual.csv", folder / "half.csv"
-    chosen = {
-        "plain": ("link=ideal",),
-        "linked": (
-            "link=[carla,nr_v2x,trace]",
-            f"link.trace.file={half}",
-            f"+link.punctual={{_target_: {LINKS}.trace.TraceLink, file: {punctual}}}",
-            f"+link.silent={{_target_: {LINKS}.cellular.NrLink, {SILENT}}}",
-        ),
-    }
     punctual.write_text(PUNCTUAL)
     half.write_text(HALF)
-    for name, words in [*chosen.items(), ("linked", chosen["linked"])]:
-        done = run(routes, *common, *words, f"out={folder / name}")
+    chosen = (
+        "link=[carla,nr_v2x,trace]",
+        f"link.trace.file={half}",
+        f"+link.punctual={{_target_: {LINKS}.trace.TraceLink, file: {punctual}}}",
+        f"+link.silent={{_target_: {LINKS}.cellular.NrLink, {SILENT}}}",
+    )
+    for _ in range(2):
+        done = run(routes, *SETTINGS, *chosen, f"out={out}")
         assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    return out
 
 
 def places_of(out: Path) -> dict[str, Path]:
@@ -123,21 +121,22 @@ def result_without_arm(place: Path) -> dict[str, Any]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["punctual", "silent"])
 def test_a_link_that_neither_delays_nor_loses_is_the_ideal_one_byte_for_byte(
-    driven: Path, name: str
+    driven: Path, name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    (plain,) = places_of(driven / "plain").values()
-    same = places_of(driven / "linked")[name]
+    out = drive_plain_once(tmp_path_factory)
+    plain = CampaignRecords(out).find_attempts()[key_of("ideal_late", "none", "step", 1)]
+    same = places_of(driven)[name]
     for table in TABLES:
         file = f"{table}.parquet"
         assert (plain / file).read_bytes() == (same / file).read_bytes(), file
     assert result_without_arm(plain) == result_without_arm(same)
     assert not (plain / "links.parquet").exists()
-    assert "\n  link:" not in (driven / "plain" / "campaign.yaml").read_text()
+    assert "\n  link:" not in (out / "campaign.yaml").read_text()
 
 
 @pytest.mark.thorough
 def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> None:
-    places = places_of(driven / "linked")
+    places = places_of(driven)
     for link, place in places.items():
         links = pq.read_table(place / "links.parquet").to_pylist()
         messages = pq.read_table(place / "messages.parquet").to_pylist()
@@ -161,7 +160,6 @@ def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> 
 
 @pytest.mark.thorough
 def test_a_folder_with_links_resumes_without_a_second_drive(driven: Path) -> None:
-    linked = driven / "linked"
-    assert sorted(line["arm"]["link"] for line in ledger(linked)) == NAMED
-    assert len(CampaignRecords(linked).find_attempts()) == len(NAMED)
-    assert not list((linked / "episodes").rglob("try2"))
+    assert sorted(line["arm"]["link"] for line in ledger(driven)) == NAMED
+    assert len(CampaignRecords(driven).find_attempts()) == len(NAMED)
+    assert not list((driven / "episodes").rglob("try2"))
