@@ -110,7 +110,7 @@ def test_a_new_study_is_driven_packed_and_verified(tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PATH": path}
-    small = ("progress=plain", "routes.only=[2]", "seeds=[1]")
+    small = ("progress=plain", "routes=short", "traffic=few", "seeds=[1]")
     for words in (["./drive", *small], ["./analyse"]):
         done = subprocess.run(
             words, check=False, cwd=folder, env=environment, capture_output=True, text=True

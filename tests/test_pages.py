@@ -25,12 +25,16 @@ EXECUTED = (
 HOW_TO = [ROOT / "docs" / "how-to" / f"{name}.md" for name in EXECUTED]
 """Pages of which every command is executed."""
 SMALLER = {
+    "own-fusion": {
+        "--scenarios 1": "--scenarios 1 --looks 2",
+        "'system=[single]'": "'system=[]'",
+    },
     "python": {
         'only=["3"]': 'routes="short"',
         'route="3", seed=[1, 2]': 'route="short", seed=[1, 2]',
     },
 }
-"""A shorter route than the one that a reader drives."""
+"""Less than a reader records and drives: fewer moments, no second system, a shorter route."""
 LONGEST = 80
 """Lines of a page that one reads at once."""
 

@@ -145,6 +145,7 @@ def test_pictures_reach_the_ego_and_its_partner(driven: Path) -> None:
     assert (messages.bytes >= 33).all()
 
 
+@ONLY_WITH_ALL
 @pytest.mark.thorough
 def test_killed_and_resumed_it_is_the_same(driven: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

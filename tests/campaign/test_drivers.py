@@ -18,7 +18,9 @@ from harness.records.arms import Arm, format_arm_label, list_varying_factors
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, TwinChange
+from tests.campaign.plain import SETTINGS, drive_plain_once
 from tests.campaign.tiny import composed, ledger, run, write_route
+from tests.keys import key_of
 from tests.once import once
 
 FILES = ("routes.hazards=null", "routes.only=null")
@@ -150,20 +152,17 @@ def test_an_unknown_driver_is_one_line_with_the_valid_names(tmp_path: Path) -> N
 
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder, not to be changed, of a campaign with two drivers and one without any."""
+    """Return the folder, not to be changed, of a campaign with the default and two drivers."""
     return once(tmp_path_factory, "drivers", drive)
 
 
 def drive(folder: Path) -> Path:
-    """Drive both, and the second once more: nothing is left for it."""
-    routes = write_route(folder, "hop")
-    common = ("system=ideal_late", "interference=none", "routes.only=[hop]", "routes.hazards=null")
-    for name, driver in (("plain", "default"), ("both", "[default,bold,idm]")):
-        done = run(routes, *common, f"driver={driver}", f"out={folder / name}")
+    """Drive it, and once more: nothing is left for it."""
+    routes, out = write_route(folder, "hop"), folder / "out"
+    for _ in range(2):
+        done = run(routes, *SETTINGS, "driver=[default,bold,idm]", f"out={out}")
         assert done.returncode == 0, done.stdout + done.stderr
-    again = run(routes, *common, "driver=[default,bold,idm]", f"out={folder / 'both'}")
-    assert again.returncode == 0, again.stdout + again.stderr
-    return folder
+    return out
 
 
 def places_of(out: Path) -> dict[str, Path]:
@@ -178,19 +177,22 @@ def result_of(place: Path) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-def test_the_default_has_equal_bytes_next_to_other_drivers_and_without(driven: Path) -> None:
-    both, plain = places_of(driven / "both"), places_of(driven / "plain")
-    assert set(both) == {"default", "bold", "idm"}
-    assert set(plain) == {"default"}
+def test_the_default_has_equal_bytes_next_to_other_drivers_and_without(
+    driven: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    plain = drive_plain_once(tmp_path_factory)
+    alone = CampaignRecords(plain).find_attempts()[key_of("ideal_late", "none", "hop", 1)]
+    places = places_of(driven)
+    assert set(places) == {"default", "bold", "idm"}
     for file in (*(f"{table}.parquet" for table in TABLES), "result.json"):
-        assert (both["default"] / file).read_bytes() == (plain["default"] / file).read_bytes(), file
-    assert "\n  driver:" not in (driven / "plain" / "campaign.yaml").read_text()
-    assert "\n  driver:" in (driven / "both" / "campaign.yaml").read_text()
+        assert (places["default"] / file).read_bytes() == (alone / file).read_bytes(), file
+    assert "\n  driver:" not in (plain / "campaign.yaml").read_text()
+    assert "\n  driver:" in (driven / "campaign.yaml").read_text()
 
 
 @pytest.mark.thorough
 def test_records_carry_the_driver_and_all_drive_otherwise(driven: Path) -> None:
-    both = places_of(driven / "both")
+    both = places_of(driven)
     arms = {name: result_of(place)["crucible"]["attempt"]["arm"] for name, place in both.items()}
     assert "driver" not in arms["default"]
     assert arms["idm"]["driver"] == "idm"
@@ -201,19 +203,19 @@ def test_records_carry_the_driver_and_all_drive_otherwise(driven: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_folder_with_drivers_resumes_without_a_second_drive(driven: Path) -> None:
-    tries = [line["attempt"] for line in ledger(driven / "both") if "attempt" in line]
-    keys = CampaignRecords(driven / "both").find_attempts()
+    tries = [line["attempt"] for line in ledger(driven) if "attempt" in line]
+    keys = CampaignRecords(driven).find_attempts()
     assert len(keys) == 3
     assert len({json.dumps(key, sort_keys=True) for key in tries}) <= 3
-    assert not list((driven / "both" / "episodes").rglob("try2"))
+    assert not list((driven / "episodes").rglob("try2"))
 
 
 @pytest.mark.thorough
 def test_a_twin_is_driven_by_the_recorded_driver(driven: Path) -> None:
     """Without a change it is equal to its attempt byte for byte."""
-    out = driven / "both"
-    (key,) = (key for key in CampaignRecords(out).find_attempts() if key.arm["driver"] == "idm")
-    CampaignTwins(out, progress="quiet").drive_twins([AttemptTwin(key, TwinChange())])
-    twins = places_of(out / TWINS)
+    keys = CampaignRecords(driven).find_attempts()
+    (key,) = (key for key in keys if key.arm["driver"] == "idm")
+    CampaignTwins(driven, progress="quiet").drive_twins([AttemptTwin(key, TwinChange())])
+    twins = places_of(driven / TWINS)
     assert set(twins) == {"idm"}
-    assert list_record_differences(places_of(out)["idm"], twins["idm"]) == []
+    assert list_record_differences(places_of(driven)["idm"], twins["idm"]) == []

@@ -15,12 +15,14 @@ from harness.common.installation import install_command
 from harness.records.ledger import find_finished_tries
 from tests.called import make_command_call
 from tests.campaign.chaos import contents, kind_of, processes
-from tests.campaign.tiny import command, complaints, environment, ledger, run, write_route
+from tests.campaign.plain import SETTINGS, drive_plain_once
+from tests.campaign.tiny import command, complaints, environment, ledger, write_route
 from tests.conftest import ROOT
-from tests.once import once
 
-SETTINGS = ("system=ideal_late", "interference=[none]", "routes.hazards=null")
-ELSEWHERE = (["executor=ray"], ["executor=slurm", "executor.cluster=local"])
+ELSEWHERE = (
+    ["executor=ray", "executor.workers=1"],  # Ray starts a process for each of its processors
+    ["executor=slurm", "executor.cluster=local"],
+)
 PATIENCE = 300.0
 
 thorough = pytest.mark.thorough
@@ -32,15 +34,9 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def alone(routes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run a campaign with one worker on this machine."""
-
-    def make(folder: Path) -> Path:
-        done = run(routes, *SETTINGS, f"out={folder / 'out'}")
-        assert (done.returncode, complaints(done.stderr)) == (0, [])
-        return folder / "out"
-
-    return once(tmp_path_factory, "alone", make)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a campaign of one worker on this machine."""
+    return drive_plain_once(tmp_path_factory)
 
 
 def assert_same(one: Path, other: Path) -> None:

@@ -40,6 +40,7 @@ from tests.campaign.tiny import (
 )
 from tests.conftest import ROOT
 from tests.keys import key_of
+from tests.profiles import ONLY_WITH_ALL
 from tests.records.samples import write_try
 
 ONE = ("system=ideal_single", "interference=none", "traffic=none", "routes.hazards=null")
@@ -234,6 +235,7 @@ def without_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
 
+@ONLY_WITH_ALL
 @thorough
 def test_a_disk_without_room_for_records_ends_the_campaign(
     tmp_path: Path, routes: Path, without_bytecode: None

@@ -16,6 +16,7 @@ from harness.channel.messages.station import Position
 from harness.checks.link import findings_of
 from harness.types.vocabulary import VEHICLE, Message
 from tests.campaign.tiny import composed
+from tests.profiles import ONLY_WITH_ALL
 
 
 def test_the_plan_says_which_messages_fit() -> None:
@@ -73,7 +74,14 @@ def size_of_cpm(count: int) -> int:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["cellular:NrLink", "cellular:LteLink", "its_g5:ItsG5Link"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cellular:NrLink",
+        pytest.param("cellular:LteLink", marks=ONLY_WITH_ALL),
+        "its_g5:ItsG5Link",
+    ],
+)
 def test_our_radios_pass_the_check(name: str) -> None:
     kind, findings = check_plugin(f"harness.channel.links.{name}")
     assert kind == "a link"

@@ -16,12 +16,17 @@ from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
+from tests.campaign.plain import SETTINGS, drive_plain_once
 from tests.campaign.tiny import composed, ledger, run, write_route
+from tests.keys import key_of
 from tests.once import once
 
 FILES = ("routes.hazards=null", "routes.only=null")
 PUNCTUAL = "delay,lost\n0,0\n0.0,0\n"
 HALF = "delay,lost\n" + 30 * "0.3,0\n" + 30 * ",1\n"
+LINKS = "harness.channel.links"
+SILENT = "with_delay: false, with_loss: false"
+NAMED = ["carla", "nr_v2x", "punctual", "silent", "trace"]
 
 
 @pytest.fixture(scope="module")
@@ -79,26 +84,26 @@ def test_bad_links_are_one_line(settings: list[str], words: str) -> None:
 
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder, not to be changed, of campaigns on links; each was started twice."""
+    """Return the folder, not to be changed, of a campaign on links that was started twice."""
     return once(tmp_path_factory, "links", drive)
 
 
 def drive(folder: Path) -> Path:
-    """Drive one route on the ideal link, two traces and two radios; resume the last."""
-    routes = write_route(folder, "step")
-    common = ("system=ideal_late", "interference=none", "routes.hazards=null")
-    chosen = {
-        "plain": ("link=ideal",),
-        "punctual": ("link=trace", f"link.trace.file={folder / 'punctual.csv'}"),
-        "silent": ("link=nr_v2x", "link.nr_v2x.with_delay=false", "link.nr_v2x.with_loss=false"),
-        "half": ("link=[carla,nr_v2x,trace]", f"link.trace.file={folder / 'half.csv'}"),
-    }
-    (folder / "punctual.csv").write_text(PUNCTUAL)
-    (folder / "half.csv").write_text(HALF)
-    for name, words in [*chosen.items(), ("half", chosen["half"])]:
-        done = run(routes, *common, *words, f"out={folder / name}")
+    """Drive one route on two traces and three radios, and once more: nothing is left for it."""
+    routes, out = write_route(folder, "step"), folder / "out"
+    punctual, half = folder / "punctual.csv", folder / "half.csv"
+    punctual.write_text(PUNCTUAL)
+    half.write_text(HALF)
+    chosen = (
+        "link=[carla,nr_v2x,trace]",
+        f"link.trace.file={half}",
+        f"+link.punctual={{_target_: {LINKS}.trace.TraceLink, file: {punctual}}}",
+        f"+link.silent={{_target_: {LINKS}.cellular.NrLink, {SILENT}}}",
+    )
+    for _ in range(2):
+        done = run(routes, *SETTINGS, *chosen, f"out={out}")
         assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    return out
 
 
 def places_of(out: Path) -> dict[str, Path]:
@@ -116,20 +121,23 @@ def result_without_arm(place: Path) -> dict[str, Any]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["punctual", "silent"])
 def test_a_link_that_neither_delays_nor_loses_is_the_ideal_one_byte_for_byte(
-    driven: Path, name: str
+    driven: Path, name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    (plain,), (punctual,) = (places_of(driven / link).values() for link in ("plain", name))
+    out = drive_plain_once(tmp_path_factory)
+    plain = CampaignRecords(out).find_attempts()[key_of("ideal_late", "none", "step", 1)]
+    same = places_of(driven)[name]
     for table in TABLES:
         file = f"{table}.parquet"
-        assert (plain / file).read_bytes() == (punctual / file).read_bytes(), file
-    assert result_without_arm(plain) == result_without_arm(punctual)
+        assert (plain / file).read_bytes() == (same / file).read_bytes(), file
+    assert result_without_arm(plain) == result_without_arm(same)
     assert not (plain / "links.parquet").exists()
-    assert "\n  link:" not in (driven / "plain" / "campaign.yaml").read_text()
+    assert "\n  link:" not in (out / "campaign.yaml").read_text()
 
 
 @pytest.mark.thorough
 def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> None:
-    for link, place in places_of(driven / "half").items():
+    places = places_of(driven)
+    for link, place in places.items():
         links = pq.read_table(place / "links.parquet").to_pylist()
         messages = pq.read_table(place / "messages.parquet").to_pylist()
         by_key = {(row["sender"], row["capture_frame"]): row for row in links}
@@ -146,13 +154,12 @@ def test_every_message_has_a_row_that_agrees_with_the_messages(driven: Path) -> 
             if link == "trace" and row["outcome"] == "arrived":
                 assert row["arrival"] - message["capture_time"] == pytest.approx(0.3)
                 assert message["delay"] == 0.3
-    carla = pq.read_table(places_of(driven / "half")["carla"] / "links.parquet").to_pylist()
+    carla = pq.read_table(places["carla"] / "links.parquet").to_pylist()
     assert all(row["power"] >= -99 or row["outcome"] == "lost" for row in carla)
 
 
 @pytest.mark.thorough
 def test_a_folder_with_links_resumes_without_a_second_drive(driven: Path) -> None:
-    links = [line["arm"]["link"] for line in ledger(driven / "half")]
-    assert sorted(links) == ["carla", "nr_v2x", "trace"]
-    assert len(CampaignRecords(driven / "half").find_attempts()) == 3
-    assert not list((driven / "half" / "episodes").rglob("try2"))
+    assert sorted(line["arm"]["link"] for line in ledger(driven)) == NAMED
+    assert len(CampaignRecords(driven).find_attempts()) == len(NAMED)
+    assert not list((driven / "episodes").rglob("try2"))

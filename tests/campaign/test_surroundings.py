@@ -13,8 +13,7 @@ from harness.records.reading import CampaignRecords
 from harness.records.schema import POSITION_UNIT, YAW_UNIT
 from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import Boxes, Floats, Pose
-from tests.campaign.tiny import run, write_route
-from tests.once import once
+from tests.campaign.plain import drive_mixed_once
 
 pytestmark = pytest.mark.thorough
 GEOMETRY = ["x", "y", "z", "length", "width", "height", "yaw"]
@@ -24,16 +23,7 @@ REACH = 80.0
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> CampaignRecords:
     """Drive a short route among traffic, with two kinds of partners."""
-    return CampaignRecords(once(tmp_path_factory, "surroundings", drive_hop))
-
-
-def drive_hop(folder: Path) -> Path:
-    """Drive it."""
-    routes, out = write_route(folder, "hop"), folder / "out"
-    choice = ("system=ideal_late", "cooperation=mixed", "interference=none", "routes.hazards=null")
-    done = run(routes, *choice, f"out={out}")
-    assert done.returncode == 0, done.stderr
-    return out
+    return CampaignRecords(drive_mixed_once(tmp_path_factory))
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from harness.common.terminal_lines import HANGING, break_between_words
 from tests.conftest import ROOT
+from tests.profiles import ONLY_WITH_ALL
 
 COLUMNS = 80
 REFUSED = [
     ["run", "systm=late"],
-    ["run", "system=nowhere"],
+    pytest.param(["run", "system=nowhere"], marks=ONLY_WITH_ALL),
     ["nothing"],
-    ["report"],
-    ["replay", "nowhere", "--case", "x"],
+    pytest.param(["report"], marks=ONLY_WITH_ALL),
+    pytest.param(["replay", "nowhere", "--case", "x"], marks=ONLY_WITH_ALL),
     ["tables", "a/folder/with/a/long/name/that/is/not/there/and/never/was/of/any/campaign"],
 ]
 

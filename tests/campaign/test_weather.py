@@ -29,6 +29,7 @@ from harness.world.rig import LidarScan, ScanningPost, read_rig
 from tests.campaign.tiny import HAZARD, composed, environment, run, write_route
 from tests.conftest import ROOT
 from tests.once import once
+from tests.profiles import ONLY_WITH_ALL
 from tests.world.test_partners import context, ego, fleet_of
 
 __all__ = ["context", "ego"]  # fixtures
@@ -132,6 +133,7 @@ def test_what_reached_the_system_is_counted(out: Path, condition: str) -> None:
     assert not messages["late"] + messages["displaced"] + messages["changed"]
 
 
+@ONLY_WITH_ALL
 @pytest.mark.thorough
 def test_a_twin_without_weather_is_the_drive_in_dry_air(out: Path, tmp_path: Path) -> None:
     copy = tmp_path / "out"

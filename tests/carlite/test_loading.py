@@ -19,6 +19,7 @@ from harness.carlite.towns import cache, navmesh
 from harness.carlite.towns.model import Town
 from tests.carlite import opendrive_samples as samples
 from tests.carlite.client_map import MAPS
+from tests.profiles import ONLY_WITH_ALL
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +114,9 @@ def test_a_file_that_is_not_text(maps: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town05"])
+@pytest.mark.parametrize(
+    "name", ["Crucible05", "CrucibleRing", pytest.param("Town05", marks=ONLY_WITH_ALL)]
+)
 def test_a_town_comes_back_from_the_cache_as_it_was(name: str, cache_folder: Path) -> None:
     if MAPS is None and name.startswith("Town"):
         pytest.skip("CRUCIBLE_MAPS is not set: CARLA's own towns are not checked")

@@ -18,11 +18,15 @@ from harness.carlite.labels import SemanticLabel
 from harness.carlite.towns import load_town, navmesh
 from harness.carlite.towns.detour import NavigationArea, NavigationMesh, encode_navigation_mesh
 from harness.carlite.towns.model import LaneKind, SceneryShape, Town, TownScenery
+from tests.profiles import ONLY_WITH_ALL
 
 pytestmark = pytest.mark.thorough
 
 SHIPPED = ["Crucible05", "CrucibleOld", "CrucibleRing", "CrucibleHill"]
-CARLAS = ["Town01", "Town02", "Town05"]
+TOWNS = ["Crucible05", "CrucibleRing", "Town01", "Town05"]
+OTHERS = [
+    pytest.param(name, marks=ONLY_WITH_ALL) for name in ("CrucibleOld", "CrucibleHill", "Town02")
+]
 
 
 class Tile(NamedTuple):
@@ -122,7 +126,7 @@ def components(walkable: NavigationMesh) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
-@pytest.mark.parametrize("name", SHIPPED + CARLAS)
+@pytest.mark.parametrize("name", [*TOWNS, *OTHERS])
 def test_file_holds_the_mesh(name: str) -> None:
     walkable, tile = mesh(name), read(navmesh.build_navigation_mesh(town(name)))
     assert tile.vertices == pytest.approx(walkable.vertices, abs=1e-4)
@@ -139,7 +143,7 @@ def test_file_holds_the_mesh(name: str) -> None:
                 assert bool(marks >> 2 * bit & 1) == (edge in border)
 
 
-@pytest.mark.parametrize("name", SHIPPED + CARLAS)
+@pytest.mark.parametrize("name", [*TOWNS, *OTHERS])
 def test_polygons_are_convex_and_turn_the_same_way(name: str) -> None:
     walkable = mesh(name)
     for polygon in walkable.polygons:
@@ -150,18 +154,18 @@ def test_polygons_are_convex_and_turn_the_same_way(name: str) -> None:
         assert Polygon(corners).area > 0.005
 
 
-@pytest.mark.parametrize("name", SHIPPED + CARLAS)
+@pytest.mark.parametrize("name", [*TOWNS, *OTHERS])
 def test_every_place_can_be_reached(name: str) -> None:
     sizes = components(mesh(name))
     assert sizes[0] > 0.97 * sum(sizes)
 
 
-@pytest.mark.parametrize("name", SHIPPED + CARLAS)
+@pytest.mark.parametrize("name", [*TOWNS, *OTHERS])
 def test_few_enough_polygons_for_the_clients_search(name: str) -> None:
     assert len(mesh(name).polygons) < 2048 + 512
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, "Town05"])
+@pytest.mark.parametrize("name", ["Crucible05", "CrucibleRing", "Town05", *OTHERS[:2]])
 def test_crosswalks_link_sidewalks(name: str) -> None:
     walkable = mesh(name)
     marked = sum(area is NavigationArea.CROSSWALK for area in walkable.areas)
@@ -171,13 +175,13 @@ def test_crosswalks_link_sidewalks(name: str) -> None:
             assert sum(n >= 0 and walkable.areas[n] is not NavigationArea.ROAD for n in across) >= 2
 
 
-@pytest.mark.parametrize("name", ["Town01", "Town02"])
+@pytest.mark.parametrize("name", ["Town01", OTHERS[2]])
 def test_towns_without_crosswalks_get_crossings_at_junctions(name: str) -> None:
     assert not town(name).crosswalks
     assert Counter(mesh(name).areas)[NavigationArea.CROSSWALK] >= 16
 
 
-@pytest.mark.parametrize("name", ["CrucibleRing", "Town05"])
+@pytest.mark.parametrize("name", ["CrucibleRing", pytest.param("Town05", marks=ONLY_WITH_ALL)])
 def test_sidewalk_polygons_lie_on_sidewalks(name: str) -> None:
     walkable = outlines(mesh(name), NavigationArea.SIDEWALK)
     ground = lane_surface(town(name), LaneKind.SIDEWALK).buffer(0.1)

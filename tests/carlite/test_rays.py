@@ -19,6 +19,7 @@ from harness.carlite.sensors.semantic_lidar import POINT, SemanticLidar
 from harness.carlite.sensors.things import PlacedThings
 from harness.carlite.towns.model import Town
 from tests.carlite import ray_worlds
+from tests.profiles import ONLY_WITH_ALL
 
 pytestmark = pytest.mark.thorough
 
@@ -156,7 +157,13 @@ def test_embree_agrees_in_the_midst_of_things() -> None:
         assert disagreement(PLACES["flat"], table, pose) < WRONG
 
 
-@pytest.mark.parametrize("name", ["Crucible05", "CrucibleHill", "Town01", "Town05"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CrucibleHill", "Town05"),
+        *(pytest.param(name, marks=ONLY_WITH_ALL) for name in ("Crucible05", "Town01")),
+    ],
+)
 def test_embree_agrees_in_real_towns(name: str) -> None:
     town = towns.load_town(name, None)
     table = ray_worlds.parked(town, 80)

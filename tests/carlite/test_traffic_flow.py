@@ -11,10 +11,14 @@ import pytest
 from harness.carlite.traffic.lights import TrafficLightState
 from tests.carlite.traffic_runner import Scenario, load
 from tests.carlite.traffic_watch import Watch
+from tests.profiles import ONLY_WITH_ALL
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("town", "seed", "minutes"), [("Crucible05", 4, 3), ("Town05", 3, 3)])
+@pytest.mark.parametrize(
+    ("town", "seed", "minutes"),
+    [("Crucible05", 4, 3), pytest.param("Town05", 3, 3, marks=ONLY_WITH_ALL)],
+)
 def test_eighty_vehicles(town: str, seed: int, minutes: int) -> None:
     scenario = Scenario(load(town), seed)
     actors = scenario.populate(80, seed)

@@ -18,30 +18,31 @@ from harness.records.points import read_point_sweeps
 from harness.records.reading import CampaignRecords
 from harness.types.geometry import build_pose_matrix
 from harness.types.vocabulary import VEHICLE
-from tests.campaign.tiny import run, write_route
+from tests.campaign.plain import drive_mixed_once, drive_route
 from tests.once import once
 
 pytestmark = pytest.mark.thorough
-SETTINGS = ("system=ideal_late", "interference=none", "cooperation=mixed", "routes.hazards=null")
 
 
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Drive a hop with traffic, with sweeps and without."""
+    """Drive a hop with traffic, and keep the sweeps."""
 
     def drive(folder: Path) -> Path:
-        route = write_route(folder, "hop")
-        for name, points in (("kept", "true"), ("bare", "false")):
-            done = run(route, *SETTINGS, f"record.points={points}", f"out={folder / name}")
-            assert done.returncode == 0, done.stderr
-        return folder
+        return drive_route(folder, "hop", settings=("cooperation=mixed", "record.points=true"))
 
     return once(tmp_path_factory, "exported_campaign", drive)
 
 
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same without sweeps."""
+    return drive_mixed_once(tmp_path_factory)
+
+
 def test_scenes_are_what_was_recorded(driven: Path) -> None:
-    scenarios = open_campaign(driven / "kept")
-    (attempt,) = CampaignRecords(driven / "kept").find_attempts().values()
+    scenarios = open_campaign(driven)
+    (attempt,) = CampaignRecords(driven).find_attempts().values()
     kept = read_point_sweeps(attempt)
     looks = 0
     seen = inside = 0
@@ -65,7 +66,7 @@ def test_scenes_are_what_was_recorded(driven: Path) -> None:
 
 
 def test_units_see_the_ego(driven: Path) -> None:
-    scenario = open_campaign(driven / "kept")[0]
+    scenario = open_campaign(driven)[0]
     moment = scenario.list_moments(0)[0]
     unit, ego = scenario.read_look(-1, moment), scenario.read_look(0, moment)
     where = unit.truth.actor_ids.tolist().index(0)
@@ -79,18 +80,18 @@ def test_units_see_the_ego(driven: Path) -> None:
 
 
 def test_command_writes_and_resumes(driven: Path, tmp_path: Path) -> None:
-    command = ["export-dataset", "--format", "opv2v", str(driven / "kept"), str(tmp_path / "out")]
+    command = ["export-dataset", "--format", "opv2v", str(driven), str(tmp_path / "out")]
     assert main(command) == 0
     assert main(command) == 0
     scenarios = open_recordings(tmp_path / "out")
-    assert len(scenarios) == len(open_campaign(driven / "kept"))
+    assert len(scenarios) == len(open_campaign(driven))
     assert all("0" in {path.name for path in one.folder.iterdir()} for one in scenarios)
 
 
 def test_without_sweeps_the_setting_is_named(
-    driven: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bare: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["export-dataset", "--format", "opv2v", str(driven / "bare"), str(tmp_path / "out")]
+    command = ["export-dataset", "--format", "opv2v", str(bare), str(tmp_path / "out")]
     assert main(command) == 2
     printed = capsys.readouterr().err
     assert "record.points=true" in printed
@@ -98,14 +99,14 @@ def test_without_sweeps_the_setting_is_named(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_campaign_without_drives_is_refused(driven: Path, tmp_path: Path) -> None:
-    (tmp_path / "campaign.yaml").write_bytes((driven / "bare/campaign.yaml").read_bytes())
+def test_a_campaign_without_drives_is_refused(bare: Path, tmp_path: Path) -> None:
+    (tmp_path / "campaign.yaml").write_bytes((bare / "campaign.yaml").read_bytes())
     with pytest.raises(UserError, match="no finished attempt"):
         open_campaign(tmp_path)
 
 
 def test_tables_that_do_not_fit_are_one_line(driven: Path, tmp_path: Path) -> None:
-    shutil.copytree(driven / "kept", tmp_path / "kept")
+    shutil.copytree(driven, tmp_path / "kept")
     (attempt,) = CampaignRecords(tmp_path / "kept").find_attempts().values()
     actors = pq.read_table(attempt / "actors.parquet")
     pq.write_table(actors.slice(0, 0), attempt / "actors.parquet")

@@ -15,6 +15,7 @@ from harness.records.schema import DETECTED
 from tests.campaign.tiny import command, environment, files, ledger, write_route
 from tests.conftest import ROOT
 from tests.killing import kill_after_first_attempt
+from tests.profiles import ONLY_WITH_ALL
 
 pytestmark = pytest.mark.thorough
 PATIENCE = 600.0
@@ -57,9 +58,8 @@ def read_drives(journal: Path) -> list[list[dict[str, Any]]]:
     return drives
 
 
-def test_disturbances_reach_its_door_and_a_kill_changes_no_record(tmp_path: Path) -> None:
-    routes = write_route(tmp_path, "step")
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
+def test_disturbances_reach_its_door(tmp_path: Path) -> None:
+    routes, whole = write_route(tmp_path, "step"), tmp_path / "whole"
     journal = tmp_path / "journal"
     done = drive(routes, whole, ",".join(CONDITIONS), LITTLE_AGENT_JOURNAL=str(journal))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -89,7 +89,12 @@ def test_disturbances_reach_its_door_and_a_kill_changes_no_record(tmp_path: Path
         assert result["agent_sensors"]["privileged"] is False
         assert result["patterns"]["total"]["LCME"] is None
         assert result["completion"] == pytest.approx(1.0, abs=0.03)
-    # killed and resumed: the same records
+
+
+@ONLY_WITH_ALL
+def test_a_kill_changes_no_record(tmp_path: Path) -> None:
+    routes, whole, killed = write_route(tmp_path, "step"), tmp_path / "whole", tmp_path / "killed"
+    assert drive(routes, whole, "none,gnss").returncode == 0
     line = command(routes, *list_settings(killed, "none,gnss"))
     kill_after_first_attempt(line, killed, patience=PATIENCE)
     assert len(ledger(killed)) == 1

@@ -83,14 +83,20 @@ def test_a_group_looks_at_one_world(
         looks += [first, second]
     assert_lidars_see_parked_cars(looks)
     assert_ground_is_where_lidars_hit_it(scenario.folder, looks)
-    collect_recordings(replace(wanted, out=tmp_path / "again", scenarios=2, workers=2))
-    assert len(list_scenarios(tmp_path / "again")) == 2
-    for path in sorted(scenario.folder.rglob("*.*")):
-        twin = tmp_path / "again" / path.relative_to(tmp_path)
+    if not close:
+        assert_the_same_files_are_written_once(wanted, scenario.folder)
+
+
+def assert_the_same_files_are_written_once(wanted: RecordingPlan, scenario: Path) -> None:
+    """Two workers record the same, and what is there is not recorded again."""
+    collect_recordings(replace(wanted, out=wanted.out / "again", scenarios=2, workers=2))
+    assert len(list_scenarios(wanted.out / "again")) == 2
+    for path in sorted(scenario.rglob("*.*")):
+        twin = wanted.out / "again" / path.relative_to(wanted.out)
         assert path.read_bytes() == twin.read_bytes(), path.name
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    before = {path: path.stat().st_mtime_ns for path in wanted.out.rglob("*")}
     collect_recordings(wanted)
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in wanted.out.rglob("*")} == before
 
 
 def assert_ground_is_where_lidars_hit_it(folder: Path, looks: list[AgentLook]) -> None:

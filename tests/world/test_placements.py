@@ -19,7 +19,7 @@ from harness.world.roads import RoadNetwork
 from harness.world.routes.generate import generate_routes
 from harness.world.routes.placements import KeptPlacements, read_kept_placements
 from tests.conftest import ROOT
-from tests.world.test_generate import FEW, encounter
+from tests.world.test_generate import FEW, WORDS, encounter, generate_once
 
 TOWN = "Crucible05"
 
@@ -84,20 +84,22 @@ def test_what_another_command_has_tried_is_not_taken(tmp_path: Path, facts: str,
 
 
 @pytest.mark.thorough
-def test_a_killed_command_resumes_to_the_same_files(tmp_path: Path) -> None:
-    words = ["--town", TOWN, "--seed", "5", "--count", "3", "--kinds", FEW[0], "--out"]
-    command = [sys.executable, "-m", "crucible", "routes", "generate", *words]
-    subprocess.run([*command, str(tmp_path / "whole")], cwd=ROOT, check=True, timeout=600)
-    out = tmp_path / "killed"
-    with subprocess.Popen([*command, str(out)], cwd=ROOT) as process:
+def test_a_killed_command_resumes_to_the_same_files(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    """The same seed makes the same files, whether its command was killed or not."""
+    whole, out = generate_once(tmp_path_factory), tmp_path / "killed"
+    command = [sys.executable, "-m", "crucible", "routes", "generate", *WORDS, "--seed", "5"]
+    command += ["--out", str(out)]
+    with subprocess.Popen(command, cwd=ROOT) as process:
         until = time.monotonic() + 300
-        while len(read_kept_placements(out / "placements.jsonl")) < 2:
+        while not read_kept_placements(out / "placements.jsonl"):
             assert process.poll() is None
             assert time.monotonic() < until
             time.sleep(0.01)
         process.kill()
     assert [file.name for file in out.iterdir()] == ["placements.jsonl"]
-    subprocess.run([*command, str(out)], cwd=ROOT, check=True, timeout=600)
+    subprocess.run(command, cwd=ROOT, check=True, timeout=600)
     for name in ("routes.xml", "hazards.json"):
-        assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+        assert (out / name).read_bytes() == (whole / name).read_bytes()
     assert sorted(file.name for file in out.iterdir()) == ["hazards.json", "routes.xml"]

@@ -21,6 +21,7 @@ from harness.world.hazards.nominal import CRUISE
 from harness.world.hazards.sight import UNIT_AHEAD, find_first_sight
 from harness.world.hazards.timing import make_mover_timing, make_notice_timing
 from harness.world.hazards.track import Track
+from tests.profiles import ONLY_WITH_ALL
 from tests.world.scripted_ego import ScriptedEgo
 from tests.world.test_hazards import ContextFor, context_for, shipped
 from tests.world.test_sight import crossing, straight
@@ -146,7 +147,10 @@ def drive(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", ["occluded_pedestrian", "crossing_vehicle", "cut_in"])
+@pytest.mark.parametrize(
+    "kind",
+    ["occluded_pedestrian", "crossing_vehicle", pytest.param("cut_in", marks=ONLY_WITH_ALL)],
+)
 def test_after_it_has_committed_the_ego_changes_nothing(kind: str, context_for: ContextFor) -> None:
     """One ego drives on, the other brakes as soon as the mover has committed."""
     route, spec = shipped(kind)

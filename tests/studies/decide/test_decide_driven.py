@@ -45,13 +45,13 @@ def drive(study: Path, out: Path) -> subprocess.CompletedProcess[str]:
 def test_a_study_is_driven_killed_resumed_and_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    routes = write_route(tmp_path, "bend")
+    routes = write_route(tmp_path, "step")
     study = write_study(
         tmp_path / "study.yaml",
         comparisons={"sharing": {"a": "ideal_single/none", "b": "ideal_late/none"}},
         most=4,
         batch=2,
-        routes={"file": str(routes / "routes.xml"), "hazards": str(routes / "hazards.json")},
+        routes={"file": str(routes / "routes.xml")},
         strata=None,
         campaign=["traffic=none"],
     )

@@ -159,7 +159,7 @@ def test_several_routes_have_a_line_for_every_route(ready: SearchPlan) -> None:
     ("command", "plan", "folder"),
     [
         ("search", "100 evaluations of late in Crucible05", "cut_in"),
-        ("rate", "up to 100 rounds × 1 route, until the interval is narrow", "cut_in-rate"),
+        ("rate", "1 route, until the interval is narrow", "cut_in-rate"),
     ],
 )
 def test_a_dry_run_prints_the_plan_and_drives_nothing(
