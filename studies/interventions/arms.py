@@ -109,7 +109,7 @@ class InterventionArm:
 def format_window(window: Sequence[str], last: float) -> str:
     """Return the parts of the drive in which an intervention acts, in words."""
     words = {
-        "early": f"before the last {last:g} s",
+        "early": f"until {last:g} s before",
         "late": f"last {last:g} s",
         "after": "after the meeting",
     }

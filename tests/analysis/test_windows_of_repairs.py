@@ -79,7 +79,7 @@ def test_a_window_is_no_arm_of_whole_drives() -> None:
     assert select_shapley_arms(BASE, ARMS[1:]).get(frozenset({"CCME"})) is None
     assert not ARMS[1].repairs_to_truth
     assert ARMS[1].effect_of == "repair CCME, last 2 s"
-    assert ARMS[2].effect_of == "repair CCME, before the last 2 s"
+    assert ARMS[2].effect_of == "repair CCME, until 2 s before"
     assert NOTHING not in {arm.patterns for arm in ARMS}
 
 
