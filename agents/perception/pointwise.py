@@ -24,7 +24,7 @@ def can_use_onednn(x: Tensor) -> bool:
         and x.device.type == "cpu"
         and x.dtype == torch.float32
         and torch._C._has_mkldnn
-        and torch.backends.mkldnn.enabled
+        and bool(torch.backends.mkldnn.enabled)
     )
 
 

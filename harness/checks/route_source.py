@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from harness.campaign.planning.plan import refuse_unnameable
+from harness.campaign.planning.limits import refuse_unnameable
 from harness.common.findings import Finding, make_checks
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from harness.campaign.planning.plan import refuse_unnameable
+from harness.campaign.planning.limits import refuse_unnameable
 from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
 from harness.common.errors import UserError
 from harness.records.keys import AttemptKey

@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.campaign.folder.assignments import write_assignments
 from harness.campaign.folder.campaign_folder import write_header
-from harness.campaign.planning.plan import refuse_unnameable
+from harness.campaign.planning.limits import refuse_unnameable
 from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.kept_slots import KeptSlots
 from harness.campaign.running.runner import ProgressListener

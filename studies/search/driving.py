@@ -19,7 +19,8 @@ from harness.campaign.folder.campaign_folder import (
     lock_campaign,
     write_header,
 )
-from harness.campaign.planning.plan import SEEDS, refuse_unnameable
+from harness.campaign.planning.limits import refuse_unnameable
+from harness.campaign.planning.plan import SEEDS
 from harness.campaign.printing.progress import QuietListener
 from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.executors.local import LocalExecutor

@@ -40,8 +40,10 @@ CRASH, CLEAN = Drive(12, "collision_pedestrian"), Drive(20)
 SIX = {f"repair_{name}": repair(name) for name in PATTERNS}
 
 
-NAMES = ("", "_last", "_doses", "_curves", "_shapley", "_on_time", "_windows", "_regression")
-NAMES += ("_drivers", "_agreement")
+NAMES = (
+    *("", "_last", "_doses", "_curves", "_shapley", "_on_time", "_windows", "_regression"),
+    *("_drivers", "_agreement"),
+)
 
 
 def value(table: pd.DataFrame, row: Any, column: str) -> Any:

@@ -12,7 +12,8 @@ import yaml
 import run_campaign
 from agents.perception.checkpoints import get_core_method
 from harness.campaign.planning.estimate import estimate_campaign
-from harness.campaign.planning.plan import plan_campaign, refuse_unnameable
+from harness.campaign.planning.limits import refuse_unnameable
+from harness.campaign.planning.plan import plan_campaign
 from harness.campaign.planning.writable import refuse_unwritable
 from harness.campaign.printing.tables import describe_workers
 from harness.campaign.settings.override_errors import explain_unread_override, explain_unread_yaml

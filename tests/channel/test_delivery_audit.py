@@ -56,8 +56,8 @@ class SaysItCorrupts(Disturbance):
 class Dawdles(Channel):
     """A channel with a fault: messages take one planning step longer than asked."""
 
-    def send_message(self, message: Message) -> None:
-        super().send_message(message)
+    def send_message(self, message: Message, computed: float = 0.0) -> None:
+        super().send_message(message, computed)
         waiting = self._underway[message.sender]
         waiting[-1] = replace(waiting[-1], arrives=waiting[-1].arrives + PERIOD)
 

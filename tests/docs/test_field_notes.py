@@ -19,10 +19,12 @@ from harness.common.field_notes import read_class_comments
 from tests.docs.reference import CONF, by_class, class_of, read_notes, settings_of
 
 UNIT = re.compile(
-    r"(s|m|mm|mm/h|dBm|dBi|dB|GHz|m/s|m/s²|rad|degrees|pixels|%|GiB|bytes/s"
+    r"(s|ppm|m|mm|mm/h|dBm|dBi|dB|GHz|m/s|m/s²|rad|degrees|pixels|%|GiB|bytes/s"
     r"|per m|of|factor|probability|share|intensity|0 to 1|least overlap ratio)\b|%"
 )
-QUANTITY = re.compile(r"(s|m|mm|mm/h|dBm|dBi|dB|GHz|m/s|m/s²|rad|degrees|%|GiB|bytes/s)(?![\w/²])")
+QUANTITY = re.compile(
+    r"(s|ppm|m|mm|mm/h|dBm|dBi|dB|GHz|m/s|m/s²|rad|degrees|%|GiB|bytes/s)(?![\w/²])"
+)
 FILES = sorted(CONF.glob("*/*.yaml"))
 
 

@@ -25,6 +25,7 @@ from harness.campaign.attempt.results import (
     describe_drive,
     select_window_frames,
 )
+from harness.campaign.attempt.security import set_up_defence
 from harness.campaign.attempt.setting_up import (
     get_message_window,
     open_attempt_context,
@@ -32,7 +33,6 @@ from harness.campaign.attempt.setting_up import (
     set_up_brakes,
     set_up_changes,
     set_up_channel,
-    set_up_defence,
     set_up_driver,
     set_up_link,
     set_up_message_format,

@@ -17,7 +17,7 @@ from harness.channel.delivery_rule import SAME_MOMENT
 from harness.common.errors import AttemptError, UserError
 from harness.records.arms import COMPUTE, Arm
 from harness.records.schema import COMPUTING
-from harness.types.vocabulary import Control
+from harness.types.vocabulary import Control, Message
 from harness.world.attempt_context import EgoState
 
 
@@ -130,3 +130,18 @@ class AttemptComputing:
             "device": self.computing_time.device,
             "repeatable": self.computing_time.repeatable,
         }
+
+
+def note_sender(computing: AttemptComputing | None, message: Message, measured: float) -> float:
+    """Return the seconds for which a partner computes its message, 0 where nothing takes time.
+
+    Args:
+        computing: of the attempt; it keeps the seconds.
+        message: as it leaves.
+        measured: seconds by the clock.
+    """
+    if computing is None:
+        return 0.0
+    return computing.note_sender(
+        message.sender, message.capture_frame, message.capture_time, measured
+    )

@@ -13,7 +13,7 @@ import numpy as np
 from harness.campaign.attempt.agent_sensing import AgentSensing, make_tick_observation
 from harness.campaign.attempt.asking import ask_for_payload
 from harness.campaign.attempt.blame import SystemBlame
-from harness.campaign.attempt.computing import AttemptComputing, measure_ego
+from harness.campaign.attempt.computing import AttemptComputing, measure_ego, note_sender
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -346,9 +346,8 @@ class PerceptionLoop:
 
     def make_intervention_record(self) -> dict[str, Any]:
         """Return the part of `result.json` about an intervention; nothing without one."""
-        if self._intervening is None:
-            return {}
-        return {"intervention": self._intervening.make_record()}
+        made = self._intervening
+        return {} if made is None else {"intervention": made.make_record()}
 
     def close_lidar(self) -> None:
         """Take the ego's LiDAR down."""
@@ -408,11 +407,7 @@ class PerceptionLoop:
                 lidar_in_world=believed.lidar_in_world,
                 payload=payload,
             )
-            computed = 0.0
-            if self.computing is not None:
-                computed = self.computing.note_sender(
-                    partner.sender, scan.frame, scan.time, seconds
-                )
+            computed = note_sender(self.computing, message, seconds)
             self._channel.send_message(message, computed)
         return believed.lidar_in_world, message
 

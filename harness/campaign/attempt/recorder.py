@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.campaign.attempt.compensating import build_compensation_columns
 from harness.campaign.attempt.computing import AttemptComputing
 from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.planning_step import EGO, DecidedStep, LidarHits
@@ -28,7 +29,6 @@ from harness.records.schema import (
     AFTER_SENSING,
     BOXES,
     CLOCKS,
-    COMPENSATED,
     DETECTED,
     EVENTS,
     FORMATTED,
@@ -392,29 +392,6 @@ def build_format_columns(rows: Iterable[FormatRow], first_frame: int) -> dict[st
             "left_out": made.left_out,
         }
         _append_row(columns, row)
-    return columns
-
-
-def build_compensation_columns(
-    messages: Iterable[MovedBoxes], first_frame: int
-) -> dict[str, list[Any]]:
-    """Return the table of where boxes of late messages were stated, and where they were moved."""
-    columns: dict[str, list[Any]] = {name: [] for name in COMPENSATED.names}
-    for message in messages:
-        count = len(message.classes)
-        rows: dict[str, Iterable[Any]] = {
-            "frame": [message.frame - first_frame] * count,
-            "sender": [message.sender] * count,
-            "capture_frame": [message.capture_frame - first_frame] * count,
-            "box": range(count),
-            "class": CLASS_NAMES[message.classes],
-            "age": [message.age] * count,
-            "velocity": message.sources,
-            **dict(zip(("stated_x", "stated_y", "stated_yaw"), message.stated.T, strict=True)),
-            **dict(zip(("moved_x", "moved_y", "moved_yaw"), message.moved.T, strict=True)),
-        }
-        for name, values in rows.items():
-            columns[name].extend(values)
     return columns
 
 

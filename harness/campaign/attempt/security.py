@@ -15,6 +15,8 @@ import numpy as np
 
 from harness.campaign.attempt.intervening import perceive_step
 from harness.campaign.attempt.planning_step import SensedStep
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.defences import build_arm_defence
 from harness.channel.attacks.attack import (
     EGO_BODY,
     WORLD,
@@ -32,6 +34,8 @@ from harness.channel.defences.defence import (
     apply_judgements,
 )
 from harness.channel.effects import Window
+from harness.common.errors import AttemptError, UserError
+from harness.records.arms import Arm
 from harness.records.schema import ATTACKS, DEFENCES
 from harness.types.geometry import transform_boxes
 from harness.types.systems import PrivilegedSystem, System, is_perceiving_system
@@ -260,3 +264,15 @@ def crop_to_ego(boxes_in_world: Boxes, ego_lidar_in_world: Pose, window: Window)
     in_lidar = transform_boxes(boxes_in_world, WORLD, ego_lidar_in_world).geometry
     inside = np.all(np.abs(in_lidar[:, :2]) <= window, axis=1)
     return boxes_in_world[inside & (np.hypot(*in_lidar[:, :2].T) > EGO_BODY)]
+
+
+def set_up_defence(settings: CampaignSettings, arm: Arm) -> Defence | None:
+    """Return the defence of an arm; None where nothing judges messages.
+
+    Raises:
+        AttemptError: class `agent_setup`: the defence cannot be made.
+    """
+    try:
+        return build_arm_defence(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None

@@ -27,7 +27,6 @@ from harness.campaign.settings.conditions import (
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.cooperation import build_reference_placement
 from harness.campaign.settings.declared import CampaignSettings
-from harness.campaign.settings.defences import build_arm_defence
 from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
 from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
@@ -164,18 +163,6 @@ def get_message_window(system: System | PrivilegedSystem, settings: CampaignSett
     rig: Rig = build_part(settings["rig"], "rig")
     reach = max(rig.ego.range, build_part(settings["patterns"], "patterns").reach)
     return reach, reach
-
-
-def set_up_defence(settings: CampaignSettings, arm: Arm) -> Defence | None:
-    """Return the defence of an arm; None where nothing judges messages.
-
-    Raises:
-        AttemptError: class `agent_setup`: the defence cannot be made.
-    """
-    try:
-        return build_arm_defence(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
 
 
 def set_up_channel(settings: CampaignSettings, arm: Arm, window: Window) -> Channel:

@@ -24,6 +24,7 @@ from harness.campaign.planning.compatibility import (
     is_without_messages,
     list_system_notes,
 )
+from harness.campaign.planning.limits import refuse_many, refuse_many_arms, refuse_unnameable
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.meetings import refuse_windows_without_meeting
 from harness.campaign.planning.scenes import refuse_unfit_scenes
@@ -51,7 +52,7 @@ from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.protocols import refuse_unannounced
 from harness.records.arms import NONE, Arm, format_arm_label, list_varying_factors
-from harness.records.keys import MOST_ARMS, MOST_ATTEMPTS, MOST_ROUTES, MOST_SEEDS, AttemptKey
+from harness.records.keys import MOST_SEEDS, AttemptKey
 from harness.records.reading import CampaignRecords
 from harness.types.agent_sensors import brings_sensors
 from harness.types.vocabulary import Route
@@ -187,30 +188,6 @@ def pair_attempts(
     return tuple(AttemptKey(arm, route, seed) for seed in seeds for route in routes for arm in arms)
 
 
-def refuse_many(*, routes: int, seeds: int, arms: int) -> None:
-    """Refuse more attempts than a campaign can have, before they are multiplied."""
-    for count, most, name in (
-        (routes, MOST_ROUTES, "routes"),
-        (seeds, MOST_SEEDS, "seeds"),
-        (arms, MOST_ARMS, "arms"),
-        (routes * seeds * arms, MOST_ATTEMPTS, "attempts"),
-    ):
-        if count > most:
-            raise UserError(f"configuration: {count:,} {name}; a campaign has {most:,} at most")
-
-
-def refuse_unnameable(keys: Iterable[AttemptKey]) -> None:
-    """Refuse attempts whose factors or routes are too long for the name of a file.
-
-    The largest seed has the longest name: with thousands of seeds the others need no look.
-    """
-    keys = list(keys)
-    longest = max(key.seed for key in keys)
-    for key in keys:
-        if key.seed == longest:
-            key.path  # noqa: B018 - raises UserError
-
-
 def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
     """Return the arms, each system with its cooperations and conditions; and what does not fit."""
     cooperations = list_cooperations(settings)
@@ -238,20 +215,6 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
         f"{format_arm_label(arm, factors)}: {reason}" for arm, reason in reasons.items()
     )
     return [arm for arm in arms if arm not in reasons], described
-
-
-def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
-    """Refuse more arms than a campaign can have, before any of them is made."""
-    count = len(settings["system"]) * max(cooperations, 1)
-    count *= 1 + len(settings["interference"])
-    count *= 1 + len(settings.get("intervention", {}))
-    count *= (1 + len(settings.get("driver", {}))) * (1 + len(settings.get("brakes", {})))
-    count *= 1 + len(settings.get("compute", {}))
-    count *= (1 + len(settings.get("link", {}))) * (1 + len(settings.get("message_format", {})))
-    count *= (1 + len(settings.get("attack", {}))) * (1 + len(settings.get("defence", {})))
-    count *= 1 + len(settings.get("compensate", {}))
-    if count > MOST_ARMS:
-        raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")
 
 
 def check_seeds(settings: CampaignSettings) -> Sequence[int]:

@@ -25,7 +25,7 @@ from harness.campaign.folder.campaign_folder import (
     write_header,
 )
 from harness.campaign.folder.inputs import list_file_changes
-from harness.campaign.planning.plan import refuse_unnameable
+from harness.campaign.planning.limits import refuse_unnameable
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.run import run_work_queue
 from harness.campaign.running.executors.local import LocalExecutor

@@ -46,7 +46,7 @@ class BoxCompensation(Compensation):
         motion: MotionModel = "constant_velocity",  # or constant_turn, where a turn rate is known
         velocity: Velocity = "message_first",  # else estimated; or only message, or estimated
         longest: float = 2.0,  # s for which a box is moved; the rest of an age is left as it is
-        certainty: float = 2.0,  # standard deviations; an estimated velocity below is taken to be 0
+        certainty: float = 2.0,  # factor of a standard deviation: slower estimates are 0
     ) -> None:
         super().__init__()
         for setting, value, known in (
