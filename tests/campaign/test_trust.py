@@ -80,6 +80,7 @@ SAFE = {
     "harness.evaluation.metrics.braking.HardestBraking",
     "harness.evaluation.metrics.clearance.Clearance",
     "harness.channel.channel.Channel",
+    "harness.channel.compensation.boxes.BoxCompensation",
     "harness.channel.computing.declared.DeclaredTime",
     "harness.channel.computing.measured.MeasuredTime",
     "harness.channel.interference.bandwidth.Bandwidth",
