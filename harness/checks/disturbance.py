@@ -56,7 +56,7 @@ CHECKS = {
 class ChannelEpisode:
     """What a channel did in one episode."""
 
-    given: tuple[tuple[str, int, bytes], ...]  # sender, planning step and content
+    given: tuple[tuple[str, int, bytes], ...]  # sender, planning step, content and stamp
     beliefs: tuple[Pose, ...]
     problem: str  # what the channel's audit finds wrong
     seconds: float
@@ -260,7 +260,7 @@ def run_channel_episode(
         # what arrives at the ego in this step
         present = [sender for sender, _ in senders]
         arrived = channel.deliver_messages(PERIOD * step, present)
-        given += [(message.sender, step, serialize_payload(message.payload)) for message in arrived]
+        given += [(message.sender, step, serialize_message(message)) for message in arrived]
         # what the ego's driver is given of what it perceives
         boxes = make_test_boxes(step)
         answer = channel.hold_answer(Perceived(boxes, boxes), make_observation(*EGO, step))
@@ -339,6 +339,11 @@ def run_undisturbed_messages(payload: str) -> tuple[tuple[str, int, bytes], ...]
 def run_undisturbed_beliefs() -> tuple[Pose, ...]:
     """Return where all believe to be without any disturbance."""
     return run_channel_episode(None, "boxes").beliefs
+
+
+def serialize_message(message: Message) -> bytes:
+    """Return all numbers of a message: those of its payload, and its time stamp."""
+    return serialize_payload(message.payload) + np.float64(message.capture_time).tobytes()
 
 
 def serialize_payload(payload: Payload) -> bytes:
