@@ -47,7 +47,7 @@ def test_it_happens_and_the_door_agrees(path: Path) -> None:
     undisturbed = Episode(route="r31").run(60, PARTNERS[:1], SENT.get(path.stem, some_boxes))
     changed = [
         [
-            # the stamp's error as text: it is NaN of what never arrived, and NaN differs from itself
+            # as text: the stamp's error is NaN of what never arrived, which differs from itself
             (
                 *(record.delay, record.measured_shift, record.fate, record.size_bytes),
                 str(record.clock_measured),
