@@ -10,17 +10,20 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from harness.campaign.planning.plan import plan_campaign
-from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import hash_settings
 from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
-from tests.campaign.tiny import composed, run, write_route
+from tests.campaign.tiny import (
+    assert_refused_in_one_line,
+    composed,
+    plan_arms,
+    run,
+    write_route,
+)
 from tests.once import once
 
-FILES = ("routes.hazards=null", "routes.only=null")
 ATTACKS = "harness.channel.attacks"
 DEFENCES = "harness.channel.defences"
 
@@ -30,18 +33,13 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"), "step")
 
 
-def arms_of(routes: Path, *settings: str) -> list[str]:
-    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
-    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
-
-
 def test_only_named_attacks_and_defences_are_driven(routes: Path) -> None:
     chosen = ("system=[ideal_single,late]", "interference=none")
     plain = ["ideal_single/none/none", "late/ahead/none"]
-    assert arms_of(routes, *chosen) == plain
-    assert arms_of(routes, *chosen, "attack=none", "defence=none") == plain
+    assert plan_arms(routes, *chosen) == plain
+    assert plan_arms(routes, *chosen, "attack=none", "defence=none") == plain
     # without cooperation, no partner can lie, and no message is judged
-    both = arms_of(routes, *chosen, "attack=[none,ghost]", "defence=[none,free_space]")
+    both = plan_arms(routes, *chosen, "attack=[none,ghost]", "defence=[none,free_space]")
     late = plain[1]
     assert sorted(both) == sorted(
         [
@@ -91,12 +89,12 @@ def test_what_cannot_act_is_refused_at_planning(
     if "kinds" in words[-1]:
         words[-1] = f"+{words[-1]}"
     with pytest.raises(UserError, match=line) as raised:
-        arms_of(routes, f"system=[{system}]", "interference=none", *words)
+        plan_arms(routes, f"system=[{system}]", "interference=none", *words)
     assert "\n" not in str(raised.value)
 
 
 def test_of_several_systems_those_that_cannot_be_attacked_are_left_out(routes: Path) -> None:
-    arms = arms_of(
+    arms = plan_arms(
         routes, "system=[late,early,fcooper]", "interference=none", "attack=[none,ghost,replay]"
     )
     attacked = {arm.split("/")[0] for arm in arms if arm.endswith("attack=ghost")}
@@ -128,9 +126,7 @@ def test_of_several_systems_those_that_cannot_be_attacked_are_left_out(routes: P
     ],
 )
 def test_bad_settings_are_one_line(settings: list[str], words: str) -> None:
-    with pytest.raises(UserError, match=words) as raised:
-        refuse_misshapen(composed(*settings))
-    assert "\n" not in str(raised.value)
+    assert_refused_in_one_line(settings, words)
 
 
 def test_a_bad_setting_ends_the_command_with_2(routes: Path) -> None:

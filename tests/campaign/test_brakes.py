@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from analysis.drawing.svg import render_svg_file
-from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import hash_settings
-from harness.common.errors import UserError
 from harness.records.arms import Arm, make_arm_sort_key
 from harness.records.reading import CampaignRecords
 from harness.world.brakes import TyreGrip
-from tests.campaign.tiny import composed, run, write_route
+from tests.campaign.tiny import assert_refused_in_one_line, composed, run, write_route
 from tests.carlite.proving_ground import DT
 from tests.docs.braking import (
     FIGURE,
@@ -70,9 +68,7 @@ def test_settings_without_other_brakes_do_not_name_the_group() -> None:
     ],
 )
 def test_bad_brakes_are_one_line(settings: list[str], words: str) -> None:
-    with pytest.raises(UserError, match=words) as raised:
-        refuse_misshapen(composed(*settings))
-    assert "\n" not in str(raised.value)
+    assert_refused_in_one_line(settings, words)
 
 
 @pytest.mark.parametrize("speed", [4.0, 8.0, 13.9])

@@ -11,18 +11,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.tables.compensation import measure_attempt_residuals
-from harness.campaign.planning.plan import plan_campaign
-from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import hash_settings
 from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
-from tests.campaign.tiny import composed, run, write_route
+from tests.campaign.tiny import (
+    assert_refused_in_one_line,
+    composed,
+    plan_arms,
+    run,
+    write_route,
+)
 from tests.once import once
 
-FILES = ("routes.hazards=null", "routes.only=null")
 BOXES = "harness.channel.compensation.boxes.BoxCompensation"
 
 
@@ -31,17 +34,12 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"), "step")
 
 
-def arms_of(routes: Path, *settings: str) -> list[str]:
-    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
-    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
-
-
 def test_only_named_compensations_are_driven(routes: Path) -> None:
     chosen = ("system=[ideal_single,late,early]", "interference=none")
     plain = ["ideal_single/none/none", "late/ahead/none", "early/ahead/none"]
-    assert sorted(arms_of(routes, *chosen)) == sorted(plain)
-    assert arms_of(routes, *chosen, "compensate=none") == arms_of(routes, *chosen)
-    both = arms_of(routes, *chosen, "compensate=[none,boxes]", "message_format=[native,cpm]")
+    assert sorted(plan_arms(routes, *chosen)) == sorted(plain)
+    assert plan_arms(routes, *chosen, "compensate=none") == plan_arms(routes, *chosen)
+    both = plan_arms(routes, *chosen, "compensate=[none,boxes]", "message_format=[native,cpm]")
     # points are not moved; without cooperation nothing is
     added = [
         f"late/ahead/none/{more}"
@@ -82,7 +80,7 @@ def test_what_it_cannot_act_on_is_refused_at_planning(
     routes: Path, system: str, words: list[str], line: str
 ) -> None:
     with pytest.raises(UserError, match=line) as raised:
-        arms_of(routes, f"system=[{system}]", "interference=none", "compensate=boxes", *words)
+        plan_arms(routes, f"system=[{system}]", "interference=none", "compensate=boxes", *words)
     assert "\n" not in str(raised.value)
 
 
@@ -103,9 +101,7 @@ def test_what_it_cannot_act_on_is_refused_at_planning(
     ],
 )
 def test_bad_settings_are_one_line(settings: list[str], words: str) -> None:
-    with pytest.raises(UserError, match=words) as raised:
-        refuse_misshapen(composed(*settings))
-    assert "\n" not in str(raised.value)
+    assert_refused_in_one_line(settings, words)
 
 
 @pytest.fixture(scope="module")

@@ -21,14 +21,13 @@ from analysis.tables.computing import (
 )
 from harness.__main__ import main
 from harness.campaign.planning.plan import plan_campaign
-from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.computing import refuse_unrepeatable
 from harness.campaign.settings.config import hash_settings
 from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
-from tests.campaign.tiny import composed, run, write_route
+from tests.campaign.tiny import assert_refused_in_one_line, composed, run, write_route
 from tests.once import once
 
 FILES = ("routes.hazards=null", "routes.only=null")
@@ -94,9 +93,7 @@ def test_settings_without_computing_times_do_not_name_the_group() -> None:
     ],
 )
 def test_bad_computing_times_are_one_line(settings: list[str], words: str) -> None:
-    with pytest.raises(UserError, match=words) as raised:
-        refuse_misshapen(composed(*settings))
-    assert "\n" not in str(raised.value)
+    assert_refused_in_one_line(settings, words)
 
 
 def test_what_does_not_repeat_is_refused_where_drives_must() -> None:

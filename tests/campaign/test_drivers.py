@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from harness.campaign.planning.plan import plan_campaign
-from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.twins.record_diff import list_record_differences
 from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
@@ -19,11 +17,16 @@ from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, TwinChange
 from tests.campaign.plain import SETTINGS, drive_plain_once
-from tests.campaign.tiny import composed, ledger, run, write_route
+from tests.campaign.tiny import (
+    assert_refused_in_one_line,
+    composed,
+    ledger,
+    plan_arms,
+    run,
+    write_route,
+)
 from tests.keys import key_of
 from tests.once import once
-
-FILES = ("routes.hazards=null", "routes.only=null")
 
 
 @pytest.fixture(scope="module")
@@ -31,25 +34,20 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"), "step", "hop")
 
 
-def arms_of(routes: Path, *settings: str) -> list[str]:
-    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
-    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
-
-
 def test_only_named_drivers_are_driven_and_the_default_has_no_name(routes: Path) -> None:
     chosen = ("system=[oracle,ideal_late]", "interference=latency")
     plain = ["oracle/none/none", "ideal_late/ahead/latency"]
-    assert arms_of(routes, *chosen) == arms_of(routes, *chosen, "driver=default") == plain
+    assert plan_arms(routes, *chosen) == plan_arms(routes, *chosen, "driver=default") == plain
     named = [f"{arm}/driver=cautious" for arm in plain]
-    assert arms_of(routes, *chosen, "driver=cautious") == named
-    both = arms_of(routes, *chosen, "driver=[default,idm]")
+    assert plan_arms(routes, *chosen, "driver=cautious") == named
+    both = plan_arms(routes, *chosen, "driver=[default,idm]")
     assert both == [name for arm in plain for name in (arm, f"{arm}/driver=idm")]
 
 
 def test_a_sweep_of_speed_makes_drivers_and_no_conditions(routes: Path) -> None:
     chosen = ("system=ideal_late", "interference=latency", "driver=[default,idm]")
     arm = "ideal_late/ahead/latency"
-    assert arms_of(routes, *chosen, "sweep.speed=[0.5,1,1.5]") == [
+    assert plan_arms(routes, *chosen, "sweep.speed=[0.5,1,1.5]") == [
         f"{arm}/driver=speed_0.5",
         arm,
         f"{arm}/driver=speed_1.5",
@@ -58,7 +56,7 @@ def test_a_sweep_of_speed_makes_drivers_and_no_conditions(routes: Path) -> None:
         f"{arm}/driver=idm_speed_1.5",
     ]
     # with a size of latency, every pair of the two
-    both = arms_of(
+    both = plan_arms(
         routes, *chosen[:1], "interference=none", "sweep.latency=[0.4]", "sweep.speed=[2]"
     )
     assert both == [
@@ -109,9 +107,12 @@ def test_a_system_that_drives_by_itself_is_left_out_by_its_name(
     monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
     mine = "+system.mine._target_=tests.campaign.systems.Deaf"
     chosen = ("system=ideal_late", mine, "interference=none", "driver=idm")
-    assert arms_of(routes, *chosen) == ["ideal_late/ahead/none/driver=idm", "mine/ahead/none"]
+    assert plan_arms(routes, *chosen) == [
+        "ideal_late/ahead/none/driver=idm",
+        "mine/ahead/none",
+    ]
     with pytest.raises(UserError, match="driver with mine: it drives by itself"):
-        arms_of(routes, "system=[]", *chosen[1:])
+        plan_arms(routes, "system=[]", *chosen[1:])
 
 
 @pytest.mark.parametrize(
@@ -136,9 +137,7 @@ def test_a_system_that_drives_by_itself_is_left_out_by_its_name(
     ],
 )
 def test_bad_drivers_are_one_line(settings: list[str], words: str) -> None:
-    with pytest.raises(UserError, match=words) as raised:
-        refuse_misshapen(composed(*settings))
-    assert "\n" not in str(raised.value)
+    assert_refused_in_one_line(settings, words)
 
 
 @pytest.mark.thorough

@@ -8,16 +8,19 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from harness.campaign.planning.plan import plan_campaign
-from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import hash_settings
-from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
-from tests.campaign.tiny import composed, files, run, write_route
+from tests.campaign.tiny import (
+    assert_refused_in_one_line,
+    composed,
+    files,
+    plan_arms,
+    run,
+    write_route,
+)
 from tests.once import once
 
-FILES = ("routes.hazards=null", "routes.only=null")
 CPM = "harness.channel.messages.collective_perception.CpmFormat"
 COMMON = ("system=ideal_late", "interference=none")
 
@@ -27,23 +30,18 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"), "step")
 
 
-def arms_of(routes: Path, *settings: str) -> list[str]:
-    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
-    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
-
-
 def test_formats_are_those_of_what_partners_send(routes: Path) -> None:
     chosen = ("system=[single,ideal_late,early,late,fcooper]", "interference=none")
-    plain = arms_of(routes, *chosen)
-    assert arms_of(routes, *chosen, "message_format=native") == plain
-    both = arms_of(routes, *chosen, "message_format=[native,cpm]")
+    plain = plan_arms(routes, *chosen)
+    assert plan_arms(routes, *chosen, "message_format=native") == plain
+    both = plan_arms(routes, *chosen, "message_format=[native,cpm]")
     added = [f"{system}/ahead/none/message_format=cpm" for system in ("ideal_late", "late")]
     assert sorted(both) == sorted([*plain, *added])
     # features have formats of their own
-    small = arms_of(routes, *chosen, "message_format=[native,cpm,eight_bits,top_k]")
+    small = plan_arms(routes, *chosen, "message_format=[native,cpm,eight_bits,top_k]")
     features = [f"fcooper/ahead/none/message_format={name}" for name in ("eight_bits", "top_k")]
     assert sorted(small) == sorted([*plain, *added, *features])
-    alone = arms_of(routes, *chosen, "message_format=eight_bits")
+    alone = plan_arms(routes, *chosen, "message_format=eight_bits")
     assert set(alone) == set(plain) - {"fcooper/ahead/none"} | {features[0]}
 
 
@@ -85,9 +83,7 @@ def test_settings_with_native_messages_do_not_name_the_group() -> None:
     ],
 )
 def test_bad_formats_are_one_line(settings: list[str], words: str) -> None:
-    with pytest.raises(UserError, match=words) as raised:
-        refuse_misshapen(composed(*settings))
-    assert "\n" not in str(raised.value)
+    assert_refused_in_one_line(settings, words)
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,22 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from harness.campaign.planning.plan import plan_campaign
-from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import hash_settings
-from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
 from tests.campaign.plain import SETTINGS, drive_plain_once
-from tests.campaign.tiny import composed, ledger, run, write_route
+from tests.campaign.tiny import (
+    assert_refused_in_one_line,
+    composed,
+    ledger,
+    plan_arms,
+    run,
+    write_route,
+)
 from tests.keys import key_of
 from tests.once import once
 
-FILES = ("routes.hazards=null", "routes.only=null")
 PUNCTUAL = "delay,lost\n0,0\n0.0,0\n"
 HALF = "delay,lost\n" + 30 * "0.3,0\n" + 30 * ",1\n"
 LINKS = "harness.channel.links"
@@ -34,19 +37,14 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_route(tmp_path_factory.mktemp("routes"), "step")
 
 
-def arms_of(routes: Path, *settings: str) -> list[str]:
-    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *FILES, *settings))
-    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
-
-
 def test_only_named_links_are_driven_and_the_ideal_one_has_no_name(routes: Path) -> None:
     chosen = ("system=[ideal_single,ideal_late]", "interference=none")
     plain = ["ideal_single/none/none", "ideal_late/ahead/none"]
-    assert arms_of(routes, *chosen) == arms_of(routes, *chosen, "link=ideal") == plain
+    assert plan_arms(routes, *chosen) == plan_arms(routes, *chosen, "link=ideal") == plain
     # nothing is sent without cooperation
     carla = f"{plain[1]}/link=carla"
-    assert arms_of(routes, *chosen, "link=carla") == [plain[0], carla]
-    assert arms_of(routes, *chosen, "link=[ideal,carla]") == [*plain, carla]
+    assert plan_arms(routes, *chosen, "link=carla") == [plain[0], carla]
+    assert plan_arms(routes, *chosen, "link=[ideal,carla]") == [*plain, carla]
 
 
 def test_an_arm_lacks_the_ideal_link() -> None:
@@ -77,9 +75,7 @@ def test_settings_on_the_ideal_link_do_not_name_the_group() -> None:
     ],
 )
 def test_bad_links_are_one_line(settings: list[str], words: str) -> None:
-    with pytest.raises(UserError, match=words) as raised:
-        refuse_misshapen(composed(*settings))
-    assert "\n" not in str(raised.value)
+    assert_refused_in_one_line(settings, words)
 
 
 @pytest.fixture(scope="module")

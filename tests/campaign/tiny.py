@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 from hydra import compose, initialize_config_dir
 
+from harness.campaign.planning.plan import plan_campaign
+from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.settings.config import resolve_settings
 from harness.campaign.settings.declared import CampaignSettings
+from harness.common.errors import UserError
 from harness.records.reading import read_stored_table
 from tests.conftest import ROOT
 from tests.keys import key_of
@@ -123,3 +127,17 @@ def composed(*settings: str) -> CampaignSettings:
     """Return the settings that a command line means."""
     with initialize_config_dir(version_base="1.3", config_dir=str(ROOT / "conf")):
         return resolve_settings(compose("config", list(settings)))
+
+
+def plan_arms(routes: Path, *settings: str) -> list[str]:
+    """Return the names of the arms that a campaign without hazards would drive, in order."""
+    files = ("routes.hazards=null", "routes.only=null")
+    plan = plan_campaign(composed(f"routes.file={routes / 'routes.xml'}", *files, *settings))
+    return list(dict.fromkeys(str(key.arm) for key in plan.attempts))
+
+
+def assert_refused_in_one_line(settings: list[str], words: str) -> None:
+    """Compose a campaign that is refused; the refusal is one line that matches the words."""
+    with pytest.raises(UserError, match=words) as raised:
+        refuse_misshapen(composed(*settings))
+    assert "\n" not in str(raised.value)

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.training.compensation import (
+from agents.training.compensation import compare_compensation
+from agents.training.compensation_tables import (
     BOXES,
     NONE,
     CompensationOptions,
     LateOutcomes,
-    compare_compensation,
     compute_precision,
     estimate_count_change,
 )

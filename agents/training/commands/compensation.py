@@ -84,7 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_compensation(options: argparse.Namespace) -> None:
     """Compare."""
-    from agents.training.compensation import CompensationOptions, compare_compensation  # noqa: PLC0415
+    from agents.training.compensation import compare_compensation  # noqa: PLC0415
+    from agents.training.compensation_tables import CompensationOptions  # noqa: PLC0415
 
     refuse_less_than_one(options, "most")
     for latency in options.latencies:
