@@ -61,6 +61,21 @@ def test_expected_seconds_count_before_the_first_piece_ends() -> None:
     assert str(forecast.estimate_remaining()) == "about 0:46 left (rough)"
 
 
+@pytest.mark.parametrize(("pace", "most"), [(1.0, 0.05), (2.0, 0.35), (0.5, 0.35)])
+def test_a_pace_of_another_time_is_soon_forgotten(pace: float, most: float) -> None:
+    """Six drives of ten seconds, while the machine had twice as much to do before, or half."""
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(*[10 * pace] * 6), absolute=True, clock=clock)
+    assert seconds_left(forecast) == pytest.approx(60 * pace)
+    forecast.begin_piece(0)
+    clock.now += 10
+    forecast.end_piece(0)
+    forecast.begin_piece(0)
+    clock.now += 5
+    forecast.note_share(0, 0.5)
+    assert seconds_left(forecast) == pytest.approx(45, rel=most)
+
+
 def test_it_is_rough_until_two_have_finished() -> None:
     clock = MadeUpClock()
     forecast = WorkForecast(pieces(1, 1, 1, 1), clock=clock)
@@ -251,10 +266,32 @@ def test_work_is_counted_apart_from_items() -> None:
         bar.show_done(0)
         assert bar.count_done() == (1, 25)
     with show_bar("results", 1) as bar:
-        bar.begin_stage("drives", 10, units=200)
+        bar.begin_stage("drives", 10, units=[20] * 10)
         bar.advance_shown()
         bar.note_work(30)
         assert bar.count_done() == (1, 30)
+
+
+def test_a_large_piece_that_runs_makes_no_small_ones_longer() -> None:
+    """Pictures are drawn, and then all are saved at once, without a word in between."""
+    clock = MadeUpClock()
+    bar = BarForecast(30 + 70, pieces=[1] * 30 + [70], clock=clock)
+    for done in range(1, 31):
+        clock.now += 2
+        bar.note_done(done)
+    assert seconds_left(bar.forecast) == pytest.approx(140)
+    clock.now += 100
+    assert seconds_left(bar.forecast) == pytest.approx(40)
+    bar.note_done(100)
+    assert str(bar) == ""
+
+
+def test_work_that_is_taken_up_in_a_large_piece_goes_on_there() -> None:
+    clock = MadeUpClock()
+    bar = BarForecast(50, done=25, pieces=[10, 20, 0, 20], clock=clock)
+    clock.now += 5
+    bar.note_done(30)
+    assert seconds_left(bar.forecast) == pytest.approx(20)
 
 
 def test_a_bar_that_knows_what_an_item_takes_has_an_estimate_at_once() -> None:

@@ -14,7 +14,7 @@ from analysis.collection import WARNING_PREFIX, CampaignCollection, collect_camp
 from analysis.commands.options import describe_command
 from analysis.drive import RecordedDrive, build_snapshot, read_recorded_drive
 from analysis.replay.clouds import load_open3d, open_cloud_window, write_clouds
-from analysis.replay.film import MOVING, can_encode_h264, make_film, write_film
+from analysis.replay.film import MOVING, UNIT, can_encode_h264, make_film, write_film
 from analysis.replay.recording import open_rerun_viewer, write_rerun_recording
 from analysis.replay.scene import Sweeps, read_kept_sweeps
 from analysis.replay.sheet import write_hazard_sheet
@@ -201,8 +201,8 @@ def film_drive(
     other = None if options.alone else find_undisturbed_drive(campaign, drive)
     drives = [drive] if other is None else [drive, other]
     made = make_film(drives, name, before=options.before, layout=options.layout, dark=options.dark)
-    units = made.count_work(file.suffix)
-    with show_bar("pictures", made.pictures, units=units, console=console) as bar:
+    work = made.list_work(file.suffix)
+    with show_bar("pictures", made.pictures, units=work, seconds=UNIT, console=console) as bar:
 
         def note_picture(units: int) -> None:
             bar.advance_shown()

@@ -26,7 +26,7 @@ from analysis.regression.typeset import format_regression_latex
 from analysis.report.curves import write_curve_figures
 from analysis.report.gather import MOST_STRIPS, ReportContents, gather_report
 from analysis.report.page import render_report_page
-from analysis.report.work import ReportPart, ReportWork, list_report_parts
+from analysis.report.work import UNIT, ReportPart, ReportWork, list_report_parts
 from analysis.tables.writing import format_latex_table, write_frame, write_text
 from analysis.terminal import console, print_escaped_line
 from harness.common.command_registry import CommandDeclaration
@@ -71,8 +71,9 @@ def run_report_command(options: argparse.Namespace) -> int:
     with show_bar("results", 1, console=console) as bar:
         collection = read_collection(options, whole=not options.results_only)
         parts = plan_report(collection, options.results_only)
-        steps, units = sum(part.items for part in parts), sum(part.units for part in parts)
-        bar.begin_stage("drives", steps + 1, units=units)
+        steps = sum(part.items for part in parts)
+        pieces = [units for part in parts for units in part.list_pieces()]
+        bar.begin_stage("drives", steps + 1, units=pieces, seconds=UNIT)
         work = ReportWork(bar, parts)
         watched = replace(collection, on_attempt=work.advance)
         report = gather_report(watched, options.results_only, work.begin_part)

@@ -46,7 +46,9 @@ MOVING = {".webp": 10, ".gif": 10}
 """Picture formats that move, and their pictures a second."""
 RENDERED_UNITS, HELD_UNITS, SAVED_UNITS = 19, 1, 14
 """What a picture takes that is rendered, one that is the last again, and one of an animated picture
-when that is saved: units of 1.6 ms of a core of 2023 (decision 0127)."""
+when that is saved (decision 0127)."""
+UNIT = 0.0016
+"""Seconds of a core of 2023 for a unit of work."""
 
 
 OnPicture = Callable[[int], object]
@@ -84,10 +86,16 @@ class DriveFilm:
         """Pictures for one picture of an animated picture."""
         return max(1, round(self.rate / MOVING[".webp"]))
 
-    def count_work(self, suffix: str) -> int:
-        """Return the units of work for a file of this format."""
-        saved = SAVED_UNITS * -(-self.pictures // self.skip) if suffix in MOVING else 0
-        return self.rendered * RENDERED_UNITS + (self.pictures - self.rendered) * HELD_UNITS + saved
+    def list_work(self, suffix: str) -> list[int]:
+        """Return the units of work for each picture of a file of this format.
+
+        An animated picture is saved after the last one.
+        """
+        held = self.pictures - self.rendered
+        work = [RENDERED_UNITS] * self.rendered + [HELD_UNITS] * held
+        if suffix in MOVING:
+            work[-1] += SAVED_UNITS * -(-self.pictures // self.skip)
+        return work
 
     @cached_property
     def camera(self) -> FollowCamera:
@@ -206,20 +214,21 @@ def encode_h264(film: DriveFilm, file: Path, on_picture: OnPicture) -> None:
         options = {"crf": "23", "preset": "veryfast"}
         track = container.add_stream(CODEC, rate=film.rate, options=options)
         (track.width, track.height), track.pix_fmt = film.size, "yuv420p"
-        for number, image in enumerate(iterate_pictures(film)):
+        work = film.list_work(".mp4")
+        for image, units in zip(iterate_pictures(film), work, strict=True):
             container.mux(track.encode(av.VideoFrame.from_image(image)))
-            on_picture(RENDERED_UNITS if number < film.rendered else HELD_UNITS)
+            on_picture(units)
         container.mux(track.encode())
 
 
 def write_animated_image(film: DriveFilm, file: Path, suffix: str, on_picture: OnPicture) -> None:
     """Write a picture that moves, for pages that show no films: every other tick, half as large."""
-    shown, last = [], film.pictures - 1
+    shown, work = [], film.list_work(suffix)
     for number, image in enumerate(iterate_pictures(film)):
         if number % film.skip == 0:
             shown.append(image.reduce(2))
-        if number < last:
-            on_picture(RENDERED_UNITS if number < film.rendered else HELD_UNITS)
+        if number < len(work) - 1:
+            on_picture(work[number])
     options = {"quality": 55, "method": 4} if suffix == ".webp" else {}
     shown[0].save(
         file,
@@ -231,7 +240,7 @@ def write_animated_image(film: DriveFilm, file: Path, suffix: str, on_picture: O
         **options,
     )
     # the last picture counts when all are saved
-    on_picture((HELD_UNITS if last >= film.rendered else RENDERED_UNITS) + SAVED_UNITS * len(shown))
+    on_picture(work[-1])
 
 
 def iterate_pictures(film: DriveFilm) -> Iterator[Image.Image]:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from harness.common.progress_bar import EstimatedBar
 
+UNIT = 0.015
+"""Seconds of a core of 2023 for a unit of work."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPart:
-    """A part of a report, and its units of work; a unit is 15 ms of a core of 2023.
+    """A part of a report, and its units of work.
 
     Attributes:
         name: beginning of the stage's name.
@@ -27,7 +30,11 @@ class ReportPart:
     @property
     def units(self) -> int:
         """All units of the part."""
-        return self.items * self.item_units + self.fixed_units
+        return sum(self.list_pieces())
+
+    def list_pieces(self) -> list[int]:
+        """Return the units of each piece: attempts first, then all else at once."""
+        return [*[self.item_units] * self.items, self.fixed_units]
 
 
 def list_report_parts(
@@ -70,6 +77,8 @@ def list_report_parts(
 class ReportWork:
     """Notes on a bar which part of a report is done, and how many of its attempts.
 
+    The bar is full when the last part is done, however often a part looks at its attempts.
+
     Args:
         bar: that shows it.
         parts: in their order.
@@ -77,25 +86,30 @@ class ReportWork:
 
     def __init__(self, bar: EstimatedBar, parts: list[ReportPart]) -> None:
         self._bar, self._left = bar, iter(parts)
-        self._part, self._before, self._items = ReportPart(name=""), 0, 0
+        self._part, self._items = ReportPart(name=""), 0
+        self._items_before, self._units_before = 0, 0
 
     def begin_part(self, name: str) -> None:
         """Show the name; all parts before it are done."""
         for part in self._iter_skipped(name):
             self._part, self._items = part, 0
         self._bar.rename(name)
-        self._bar.note_work(self._before)
+        self._show()
 
     def _iter_skipped(self, name: str) -> Iterator[ReportPart]:
         """Yield the next parts, up to the one of this name."""
         for part in self._left:
-            self._before += self._part.units
+            self._items_before += self._part.items
+            self._units_before += self._part.units
             yield part
             if name.startswith(part.name):
                 return
 
     def advance(self) -> None:
-        """An attempt of the part is done."""
+        """An attempt of the part is done; those that are looked at again do not count."""
         self._items = min(self._items + 1, self._part.items)
-        self._bar.advance_shown()
-        self._bar.note_work(self._before + self._items * self._part.item_units)
+        self._show()
+
+    def _show(self) -> None:
+        self._bar.show_done(self._items_before + self._items)
+        self._bar.note_work(self._units_before + self._items * self._part.item_units)

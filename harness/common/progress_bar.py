@@ -6,9 +6,11 @@ Where there is no terminal, nothing is printed.
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import TypeVar
 
 from rich import get_console
@@ -36,6 +38,7 @@ class BarForecast:
         done: items that were done before.
         workers: items that are done at a time.
         seconds: that an item is expected to take; None: not known before some are done.
+        pieces: numbers of items that are done together, in order; None: each item by itself.
         clock: seconds from any origin.
     """
 
@@ -46,31 +49,45 @@ class BarForecast:
         done: int = 0,
         workers: int = 1,
         seconds: float | None = None,
+        pieces: Sequence[int] | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self.total, self._clock, self._workers, self._seconds = total, clock, workers, seconds
+        self._pieces = None if pieces is None else list(pieces)
         self._began = clock()
         self._begin_at(done)
 
     def _begin_at(self, done: int) -> None:
         """Forget what was done, and expect the rest."""
-        total, clock = self.total, self._clock
         self.done = self._first = done
-        left = max(total - done, 0)
-        self._size = max(left // MOST_PIECES, 1)
-        whole, rest = divmod(left, self._size)
-        sizes = [self._size] * whole + ([rest] if rest else [])
+        sizes = self._list_sizes(done)
+        # counts of done items at which pieces end
+        self._ends = list(accumulate(sizes, initial=done))[1:]
         item = 1.0 if self._seconds is None else self._seconds
         self.forecast = WorkForecast(
             deque(WorkPiece(expected=item * size) for size in sizes),
             lanes=min(self._workers, max(len(sizes), 1)),
             absolute=self._seconds is not None,
-            clock=clock,
+            clock=self._clock,
         )
         # which worker does an item is not known: the one that ends is the one that began first
         self._lanes = deque(range(self.forecast.lanes if sizes else 0))
         for lane in self._lanes:
             self.forecast.begin_piece(lane)
+
+    def _list_sizes(self, done: int) -> list[int]:
+        """Return how many items each piece has that is left."""
+        left = max(self.total - done, 0)
+        if self._pieces is not None:
+            ends = accumulate(self._pieces)
+            return [
+                min(size, end - done)
+                for size, end in zip(self._pieces, ends, strict=True)
+                if size and end > done
+            ]
+        size = max(left // MOST_PIECES, 1)
+        whole, rest = divmod(left, size)
+        return [size] * whole + ([rest] if rest else [])
 
     def note_done(self, done: int) -> None:
         """So many items are done now."""
@@ -79,10 +96,7 @@ class BarForecast:
         if self._clock() - self._began < RESUMING:
             self._begin_at(done)
             return
-        before, now = (
-            (at - self._first) // self._size + (at == self.total and self._rest > 0)
-            for at in (self.done, done)
-        )
+        before, now = (bisect_right(self._ends, at) for at in (self.done, done))
         self.done = done
         if now > before:
             # one of each worker, or a block of one worker
@@ -94,12 +108,8 @@ class BarForecast:
                     self.forecast.begin_piece(lane)
                     self._lanes.append(lane)
         if self._lanes:
-            into = (done - self._first) % self._size
-            self.forecast.note_share(self._lanes[0], into / self._size)
-
-    @property
-    def _rest(self) -> int:
-        return (self.total - self._first) % self._size
+            begin, end = (self._ends[now - 1] if now else self._first), self._ends[now]
+            self.forecast.note_share(self._lanes[0], (done - begin) / (end - begin))
 
     def __str__(self) -> str:
         return str(self.forecast.estimate_remaining()) if self.done < self.total else ""
@@ -164,15 +174,25 @@ class EstimatedBar:
         """So many units of work are done in all."""
         self._forecast.note_done(units)
 
-    def begin_stage(self, name: str, total: int, *, units: int | None = None) -> None:
+    def begin_stage(
+        self,
+        name: str,
+        total: int,
+        *,
+        units: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> None:
         """Other items are done from now on, none of them yet.
 
         Args:
             name: of what is done.
             total: items.
-            units: of work, for `note_work`; None: an item is a unit.
+            units: of work, for `note_work`, by pieces; None: an item is a unit.
+            seconds: that a unit is expected to take; None: not known before some are done.
         """
-        self._forecast = BarForecast(total if units is None else units)
+        self._forecast = BarForecast(
+            total if units is None else sum(units), seconds=seconds, pieces=units
+        )
         self._total, self._done = total, 0
         self._progress.update(
             self._task, description=name, total=total, completed=0, forecast=self._forecast
@@ -198,7 +218,7 @@ def show_bar(
     total: int,
     *,
     done: int = 0,
-    units: int | None = None,
+    units: int | Sequence[int] | None = None,
     workers: int = 1,
     seconds: float | None = None,
     console: Console | None = None,
@@ -209,7 +229,7 @@ def show_bar(
         name: of what is done.
         total: items.
         done: items that were done before.
-        units: of work that is left, for `note_work`; None: an item is a unit.
+        units: of work that is left, for `note_work`, in all or by pieces; None: an item is a unit.
         workers: items that are done at a time.
         seconds: that an item is expected to take; None: not known before some are done.
         console: what lines inside the block are printed on.
@@ -223,8 +243,10 @@ def show_bar(
     )
     hidden = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        left, before = (total, done) if units is None else (units, 0)
-        forecast = BarForecast(left, done=before, workers=workers, seconds=seconds)
+        pieces = units if isinstance(units, Sequence) else None
+        work = units if isinstance(units, int) else sum(units or [])
+        left, before = (total, done) if units is None else (work, 0)
+        forecast = BarForecast(left, done=before, workers=workers, seconds=seconds, pieces=pieces)
         yield EstimatedBar(progress, name, total=total, done=done, forecast=forecast)
 
 

@@ -29,6 +29,8 @@ PRIOR_WEIGHT = 1.0
 """Finished pieces that count as much as what was expected of a kind, or of a group."""
 SWEEPS = 3
 """Times that factors of kinds and of groups are computed, each from the others."""
+PACE_WEIGHT = 0.5
+"""Finished pieces that count as much as the machine's pace at another time, under another load."""
 EXPECTATION_WEIGHT = 3.0
 """Groups of pieces that count as much as the claim that pieces take what is expected of them."""
 
@@ -240,7 +242,7 @@ class PieceRates:
         pairs = [(one.piece, one.seconds) for one in steady]
         mean = fmean(one.expected for one, _ in pairs) if pairs else 0.0
         usual = mean or fmean(piece.piece.expected for piece in running or [_UNIT])
-        prior = [(usual, 1.0)] if absolute else []
+        prior = [(PACE_WEIGHT * usual, 1.0)] if absolute else []
         first = compute_rate(pairs, prior)
         if first is None:
             # nothing has finished: by what running pieces say of themselves
@@ -254,7 +256,14 @@ class PieceRates:
             if now - one.since > first * one.piece.expected and not one.starting
         ]
         pairs += late
-        overall = compute_rate(pairs, prior)
+        # another one counts with the part of it that is done; at its start a server starts, too
+        parts = [
+            (WorkPiece(expected=one.share * one.piece.expected), now - one.since)
+            for one in running
+            if one.share > 0 and now - one.since <= first * one.piece.expected
+            if not (one.starting and finished)
+        ]
+        overall = compute_rate([*pairs, *parts], prior)
         assert overall is not None
         weight = compute_expectation_weight(pairs, [piece.expected for piece in waiting])
         rates = PieceRates(overall=overall, usual=usual, weight=weight).add_factors(pairs)

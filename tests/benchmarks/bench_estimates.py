@@ -6,6 +6,9 @@ estimate nearest to a quarter, half and three quarters of the displayed work's t
 what was left then. The error is (estimated - left) / left; a plus says that the estimate was too
 long. Where the display said nothing yet (`?`), so does the table.
 
+Displays show whole seconds. A reading is right within `TOLERANCE` of what was left, or within
+`ROUNDING` seconds.
+
 The machine's load changes while a command runs, which no estimate knows: the last row says how many
 processes wanted a core at the beginning and at the end.
 """
@@ -20,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -27,6 +31,7 @@ from tests.conftest import ROOT
 SHARES = (0.25, 0.5, 0.75)
 LEFT = re.compile(r"(?:at most )?(?:about )?(\?|(?:\d+:)?\d+:\d\d) left")
 COLUMNS = "80"
+TOLERANCE, ROUNDING = 0.3, 1.0
 Shown = list[tuple[float, float | None]]
 """Seconds since the command began, and the seconds that are left by the display."""
 
@@ -35,15 +40,15 @@ def list_commands(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield ten commands by name; later ones read what earlier ones wrote."""
     data, first, search = folder / "data", folder / "first", folder / "search"
     recorded = ["--scenes", str(data), "--systems", "single"]
-    here = ["--towns", "Crucible05", "--for-testing", "--scenarios", "8"]
+    here = ["--towns", "Crucible05", "--for-testing", "--scenarios", "24"]
     yield "collect", ["collect", *here, f"--out={data}"]
     yield "evaluate", ["evaluate", "--scheme", "single", "--data", str(data)]
-    yield "metamorphic", ["metamorphic", "check", *recorded, "--count=12", f"--out={folder / 'mr'}"]
+    yield "metamorphic", ["metamorphic", "check", *recorded, "--count=40", f"--out={folder / 'mr'}"]
     yield "export", ["export-dataset", "--format=opv2v", str(data), str(folder / "opv2v")]
-    yield "run", ["run", "study=first_look", "routes.only=['3','8']", f"out={first}"]
+    yield "run", ["run", "study=first_look", f"out={first}"]
     yield "report", ["report", str(first), f"--out={folder / 'report'}"]
     yield "replay", ["replay", str(first), "--case=1", f"--film={folder / 'film.webp'}"]
-    small = ["system=ideal_late", "search.budget=8", "search.startup=4"]
+    small = ["system=ideal_late", "search.budget=20", "search.startup=4"]
     yield "search", ["search", "latency_cut_in", *small, f"out={search}"]
     yield "confirm", ["confirm", str(search), "--redraws=4", "--most=2"]
     yield (
@@ -92,31 +97,52 @@ def read_clock(text: str) -> float | None:
     return seconds
 
 
-def compute_errors(shown: Shown) -> list[float | None]:
-    """Return the relative errors at each share; the display's first and last time are its span."""
+@dataclass(frozen=True, slots=True)
+class EstimateReading:
+    """What a display said at a time, and what was left then; seconds."""
+
+    estimated: float | None
+    left: float
+
+    @property
+    def right(self) -> bool:
+        """Whether it was near enough."""
+        if self.estimated is None:
+            return False
+        return abs(self.estimated - self.left) <= max(TOLERANCE * self.left, ROUNDING)
+
+    def __str__(self) -> str:
+        if self.estimated is None:
+            return "?"
+        error = f"{100 * (self.estimated / self.left - 1):+.0f} %"
+        return error if self.right else f"{error} of {self.left:.0f} s, wrong"
+
+
+def read_display(shown: Shown) -> list[EstimateReading]:
+    """Return the readings at each share; the display's first and last time are its span."""
     first, last = shown[0][0], shown[-1][0]
-    errors: list[float | None] = []
+    readings = []
     for share in SHARES:
         at = first + share * (last - first)
         _, estimated = min(shown, key=lambda one: abs(one[0] - at))
-        left = (1 - share) * (last - first)
-        errors.append(None if estimated is None else (estimated - left) / left)
-    return errors
+        readings.append(EstimateReading(estimated, (1 - share) * (last - first)))
+    return readings
 
 
 def run() -> list[tuple[str, str]]:
-    """Return the errors of every command."""
-    rows, before = [], os.getloadavg()[0]
+    """Return the readings of every command, and how many of them were right."""
+    rows, readings, before = [], list[EstimateReading](), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         for name, words in list_commands(Path(folder)):
             shown, seconds, code = follow_command(words)
             if code or len(shown) < 2:
                 rows.append((name, f"exit code {code}, {len(shown)} estimates"))
                 continue
-            errors = ", ".join(
-                "?" if error is None else f"{100 * error:+.0f} %" for error in compute_errors(shown)
-            )
-            rows.append((f"{name} ({seconds:.0f} s)", errors))
+            of_command = read_display(shown)
+            readings += of_command
+            rows.append((f"{name} ({seconds:.0f} s)", ", ".join(map(str, of_command))))
             print(rows[-1], file=sys.stderr, flush=True)
+    right = sum(reading.right for reading in readings)
+    rows.append((f"within {TOLERANCE:.0%} or {ROUNDING:g} s", f"{right} of {len(readings)}"))
     rows.append(("processes that want a core", f"{before:.1f}, {os.getloadavg()[0]:.1f}"))
     return rows
