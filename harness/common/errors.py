@@ -15,6 +15,7 @@ FailureClass = Literal[
     "agent_setup",
     "agent_exception",
     "agent_out_of_memory",
+    "attempt_timeout",
     "route_invalid",
     "scenario_error",
     "disk",

@@ -139,7 +139,7 @@ def test_systems_that_fail_leave_the_others_alone(tmp_path: Path) -> None:
 def test_a_system_that_never_returns_is_ended(tmp_path: Path, routes: Path) -> None:
     limits = ("attempts_per_route=1", "attempt_timeout=10")
     assert run(routes, *named("Sleeper"), *limits, f"out={tmp_path / 'out'}").returncode == 1
-    assert failures(tmp_path / "out") == [("sleeper", "agent_exception")]
+    assert failures(tmp_path / "out") == [("sleeper", "attempt_timeout")]
     (line,) = ledger(tmp_path / "out")
     assert line["message"] == "no result after 10 s; the server still answers"
 

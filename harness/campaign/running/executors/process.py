@@ -177,9 +177,12 @@ class AttemptProcess:
 
 
 def explain_timeout(server: SimulatorServer, timeout: float) -> Ending:
-    """Return the failure of a try that has exceeded its time limit."""
+    """Return the failure of a try that has exceeded its time limit.
+
+    Where the server answers, either the system hangs or the machine is slow: neither is blamed.
+    """
     late = f"no result after {timeout:g} s"
     ailment = server.diagnose_server()
     if ailment is not None:
         return ailment.failure, f"{late}; {ailment}"
-    return "agent_exception", f"{late}; the server still answers"
+    return "attempt_timeout", f"{late}; the server still answers"
