@@ -44,7 +44,7 @@ HUES = ("worse", "accent")
 """Of the two drives' names and speeds; the first is the one that the film is about."""
 MOVING = {".webp": 10, ".gif": 10}
 """Picture formats that move, and their pictures a second."""
-RENDERED_UNITS, HELD_UNITS, SAVED_UNITS = 19, 1, 14
+RENDERED_UNITS, HELD_UNITS, SAVED_UNITS = 19, 1, 20
 """What a picture takes that is rendered, one that is the last again, and one of an animated picture
 when that is saved (decision 0127)."""
 UNIT = 0.0016
