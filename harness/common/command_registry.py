@@ -32,6 +32,7 @@ COMMAND_PACKAGES = (
     "studies.replication",
     "studies.metamorphic.commands",
     "studies.search.commands",
+    "studies.speed",
 )
 """The folders that subcommands are in; `critical` is looked for in this order."""
 GROUP_ORDER = (
