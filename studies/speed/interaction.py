@@ -31,7 +31,7 @@ MARKS = {SCORE: -1.0, VIOLATED: 100.0}
 """By outcome, what turns a rise into a loss: points of score that are lost, violations in %."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SpeedPairs:
     """An outcome of the pairs that have a drive in all arms of a sweep.
 
