@@ -64,7 +64,8 @@ def measure_scene_precision(
     except TypeError as problem:
         raise UserError(f"--set: {problem}") from None
     # the window of the network, in which detections and ground truth count
-    ahead, aside = bundle.window
+    cut = settings.get("cut_range") or math.inf
+    ahead, aside = (min(metres, cut) for metres in bundle.window)
     window = EvaluationSettings(
         truth_filter="anyone", least_hits=LEAST_HITS, ahead=ahead, behind=ahead, lateral=aside
     )

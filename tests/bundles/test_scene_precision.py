@@ -129,7 +129,8 @@ def test_a_bundle_is_measured_and_its_campaign_says_so(
     assert warnings == [f"warning: {note}"]
 
     # nothing was measured of other weights, or of none
-    assert list_system_notes({"system": {"mine": {**part, "weights": "random"}}}) == ()
+    without: Any = {"system": {"mine": {**part, "weights": "random"}}}
+    assert list_system_notes(without) == ()
     write_checkpoint(checkpoint, "intermediate", offset=None)
     assert list_system_notes(settings) == ()
 
