@@ -60,7 +60,11 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
             " record.points=true; code of the checkout is run (default: nothing is run)"
         ),
     )
-    add("--root", metavar="DIR", help="checkout of OpenCOOD or HEAL that runs the models")
+    add(
+        "--root",
+        metavar="DIR",
+        help="checkout of OpenCOOD or HEAL that runs the models; needed (default: none)",
+    )
     add(
         "--python",
         default="python",

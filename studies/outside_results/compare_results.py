@@ -112,8 +112,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="XML of Bench2Drive's routes: count all five abilities by them, with --maps and"
         " --agents (default: four, by the results alone)",
     )
-    add("--maps", type=Path, metavar="DIR", help="folder of the towns' OpenDRIVE files")
-    add("--agents", type=Path, metavar="DIR", help="CARLA's folder PythonAPI/carla")
+    add(
+        "--maps",
+        type=Path,
+        metavar="DIR",
+        help="folder of the towns' OpenDRIVE files, for --routes (default: none)",
+    )
+    add(
+        "--agents",
+        type=Path,
+        metavar="DIR",
+        help="CARLA's folder PythonAPI/carla, for --routes (default: none)",
+    )
     add("--by", choices=("route",), help="list every route (default: not listed)")
     add("--out", type=Path, metavar="DIR", help="folder for the tables as CSV (default: none)")
     add(
