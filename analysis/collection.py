@@ -25,9 +25,9 @@ from analysis.arms import (
 )
 from analysis.attempt import COUNTED, METRIC_UNITS, SPANS, check_text, escape_surrogates
 from analysis.broken import BrokenRecord, read_record
+from analysis.campaign_notes import WARNING_PREFIX, describe_campaigns
 from analysis.hazards import describe_hazards_not_run, make_hazard_columns
 from analysis.routes import RouteWay, read_route_ways, resolve_geometries
-from analysis.sampled import describe_sampled_routes
 from analysis.statistics.intervals import FEWEST_RESAMPLED_ROUTES
 from analysis.surrogates import ALONG, REACHED, SURROGATE_COLUMNS, add_oracle_columns
 from harness.common.errors import UserError
@@ -49,8 +49,6 @@ UNKNOWN_TOWN = "?"
 """The town of a route that is not in its campaign's folder."""
 UNPACKED = "unpacked, so that what needs boxes, messages or tracks is left out of all tables"
 MISSING = [*ATTEMPT_KEY, "source", "ending", "message"]
-WARNING_PREFIX = "warning:"
-"""Start of the notes that are shown first."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -401,7 +399,7 @@ def list_collection_notes(
     """Yield notes for readers of any table."""
     # what could not be read, or was not run
     yield from describe_hazards_not_run(attempts)
-    yield from describe_sampled_routes(campaigns)
+    yield from describe_campaigns(campaigns)
     for campaign, campaign_ways in zip(campaigns, ways, strict=True):
         if not campaign_ways:
             yield f"{campaign.folder}: no routes folder; each route name counts as one geometry"

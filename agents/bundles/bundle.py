@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from agents.opencood.child.settings import find_weights, name_data_set
 from agents.perception.published_settings import read_settings
 from harness.common.errors import UserError
+from harness.common.safe_reading import STUDY_RECORD, read_text_within
 
 CONFIG, META = "config.yaml", "meta.yaml"
 DEPTH = 4
@@ -19,10 +21,24 @@ DEPTH = 4
 V2XVERSE_PARTS = ("perception", "planner", "planning")
 OPENCOOD, HEAL, HEAL_UNLIKE = "OpenCOOD", "HEAL", "HEAL, unlike agents"
 V2XVERSE, V2XVERSE_PERCEPTION = "V2Xverse", "V2Xverse, perception"
+MEASURABLE = (OPENCOOD, HEAL, HEAL_UNLIKE)
+"""Forms whose detector is measured on recorded scenes."""
 V2XVERSE_FUSIONS = ("codriving", "intermediatemultiscale", "multiclass")
 """Words in `core_method` of a network or a data set that V2Xverse alone has."""
 DATA_SETS = ("opv2v", "v2xset", "v2xsim", "dairv2x", "v2xverse", "v2x-real", "irv2v")
 SETTINGS_PATHS = ("root_dir", "validate_dir", "test_dir")
+EVALUATION = "eval*.yaml"
+"""What `inference.py` of OpenCOOD and HEAL writes into a model's folder."""
+PRECISION_LINE = re.compile(r"^ap_?50:[ ]*([0-9.eE+-]+)[ ]*$", re.MULTILINE)
+"""AP@0.5 in such a file: `ap_50`, in V2Xverse's `ap50`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedPrecision:
+    """AP@0.5 on a model's own data set, 0 to 1, and which file or option says so."""
+
+    value: float
+    source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +177,24 @@ def name_form(settings: Mapping[str, Any]) -> str:
     if not network or not fusion:
         raise UserError("its settings name no model.core_method or no fusion.core_method")
     return HEAL
+
+
+def find_expected_precision(bundle: ModelBundle) -> ExpectedPrecision | None:
+    """Return AP@0.5 as the code that trained it wrote it; None where no file says so.
+
+    OpenCOOD writes `eval.yaml`, HEAL `eval_METHOD.yaml` with a note of the user's behind it: the
+    shortest name is that of the plain evaluation.
+    """
+    for file in sorted(bundle.folder.glob(EVALUATION), key=lambda file: (len(file.name), file)):
+        try:
+            # curves of ten thousands of numbers stand in it: one line is looked for
+            match = PRECISION_LINE.search(read_text_within(file, STUDY_RECORD))
+            value = math.nan if match is None else float(match[1])
+        except (OSError, ValueError, UserError):
+            continue
+        if 0.0 <= value <= 1.0:
+            return ExpectedPrecision(value, file.name)
+    return None
 
 
 def find_bundle_weights(folder: Path) -> Path:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agents.bundles.bundle import V2XVERSE, ModelBundle, find_bundle_weights, read_bundle
+from agents.bundles.bundle import (
+    V2XVERSE,
+    ModelBundle,
+    find_bundle_weights,
+    find_expected_precision,
+    read_bundle,
+)
 from harness.common.errors import UserError
 from harness.common.findings import Finding
 from harness.common.safe_reading import CHECKPOINT, sum_of_file
@@ -127,6 +133,8 @@ def compare_artifact(folder: Path, artifact: Mapping[str, Any]) -> Iterator[str]
 def check_settings(bundle: ModelBundle) -> Iterator[Finding]:
     """Yield form, average precision's rule, and paths that lead nowhere."""
     yield Finding("form", "passed", f"{bundle.form}; its AP is {bundle.precision_rule}")
+    if (expected := find_expected_precision(bundle)) is not None:
+        yield Finding("precision", "note", f"{expected.source}: AP@0.5 {expected.value:.3f}")
     if bundle.data_set.endswith("?"):
         yield Finding("form", "warning", "its data set is not named; it is guessed from its paths")
     if dead := bundle.list_dead_paths():

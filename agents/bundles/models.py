@@ -15,6 +15,7 @@ COMMAND = CommandDeclaration(
     extra="run,learn",
     examples=(
         "crucible models check checkpoints",
+        "crucible models check checkpoints/attfuse --scenes data/test --root /data/HEAL",
         "crucible models export v2xvit --weights runs/full/full_v2xvit.safetensors --out exported",
     ),
 )
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a model's folder, or one with models up to four folders below",
     )
+    add_scene_options(action)
     action.set_defaults(run=check_models)
     action = actions.add_parser("export", help="write a full network for V2Xverse's code")
     action.add_argument(
@@ -44,6 +46,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     action.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
     action.set_defaults(run=export_weights)
+
+
+def add_scene_options(parser: argparse.ArgumentParser) -> None:
+    """Add what a measurement on recorded scenes takes."""
+    add = parser.add_argument_group("average precision on recorded scenes").add_argument
+    add(
+        "--scenes",
+        type=Path,
+        metavar="DIR",
+        help=(
+            "recordings of `crucible collect`, OPV2V's layout, or a campaign with"
+            " record.points=true; code of the checkout is run (default: nothing is run)"
+        ),
+    )
+    add(
+        "--root",
+        metavar="DIR",
+        help="checkout of OpenCOOD or HEAL that runs the models; needed (default: none)",
+    )
+    add(
+        "--python",
+        default="python",
+        metavar="FILE",
+        help="the interpreter in which the checkout runs (default: python)",
+    )
+    add("--most", type=int, default=200, metavar="N", help="frames, spread evenly (default: 200)")
+    add(
+        "--expected",
+        type=float,
+        metavar="X",
+        help="AP@0.5 on the model's own data set, 0 to 1 (default: that of its eval*.yaml)",
+    )
+    add(
+        "--set",
+        nargs="+",
+        default=[],
+        metavar="NAME=VALUE",
+        help="settings of system=opencood, such as lift=0.1 (default: its defaults)",
+    )
 
 
 def export_weights(options: argparse.Namespace) -> int:
@@ -73,6 +114,10 @@ def check_models(options: argparse.Namespace) -> int:
 
     from agents.bundles.bundle import find_bundles  # noqa: PLC0415
     from agents.bundles.bundle_check import HEAD, check_bundle  # noqa: PLC0415
+    from agents.bundles.scene_measuring import (  # noqa: PLC0415
+        measure_bundles,
+        refuse_scene_options,
+    )
     from harness.common.findings import COLOURS  # noqa: PLC0415
     from harness.common.fitting_table import FittingTable  # noqa: PLC0415
     from harness.common.progress_bar import show_bar  # noqa: PLC0415
@@ -80,6 +125,7 @@ def check_models(options: argparse.Namespace) -> int:
 
     if not options.folder.is_dir():
         raise UserError(f"{options.folder}: no such folder")
+    refuse_scene_options(options)
     folders = list(find_bundles(options.folder))
     if not folders:
         raise UserError(
@@ -104,4 +150,6 @@ def check_models(options: argparse.Namespace) -> int:
                 print_plain_line(console, line)
     wrong = sum(one.verdict == "failed" for one in checked)
     print_plain_line(console, f"{len(checked)} checked, {wrong} failed")
+    if options.scenes is not None:
+        measure_bundles(options, checked)
     return FAILED if wrong else 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from agents.foreign.process import Child, ChildError
 from agents.leaderboard import child
 from agents.leaderboard.agent_files import AgentFiles, find_agent_files, list_search_paths
+from agents.leaderboard.language_model import LanguageModel, LanguageModelProxy
 from agents.leaderboard.route import list_road_options
 from agents.leaderboard.sensors import read_sensor_list
 from harness.common.errors import AttemptError, UserError
@@ -50,18 +52,28 @@ class LeaderboardAgent:
         paths: list[str] | None = None,  # more folders to import from, such as PythonAPI/carla
         start_timeout: float = 600.0,  # s until it is imported, and again until it is set up
         step_timeout: float = 60.0,  # s
+        language_model: LanguageModel | None = None,  # that it asks; null: none
     ) -> None:
         # what is missing is said before a process starts
         files = find_agent_files(root, agent, config, python)
         self._files = files
         self._where = f"{files.agent.name} by {python}"
         self._start_patience, self._patience = start_timeout, step_timeout
+        self._first_frame: int | None = None
+        self._proxy = None
+        if language_model is not None and language_model.list_urls():
+            self._proxy = LanguageModelProxy(language_model, make_weak_call(self, "_stop_waiting"))
+            weakref.finalize(self, self._proxy.end)
+            print(
+                f"system: {files.agent.name}: {language_model.describe_source()}", file=sys.stderr
+            )
         hello = {
             "root": str(files.root),
             "agent": str(files.agent),
             "name": files.name,
             "paths": list_search_paths(files.root, files.agent, paths),
             "opens_world": self.opens_world,
+            "model_servers": [] if self._proxy is None else self._proxy.list_redirections(),
         }
         try:
             self._child = Child([python, str(FAR_END)], hello, start_timeout)
@@ -82,15 +94,25 @@ class LeaderboardAgent:
         python: str = "python",
         *,
         paths: list[str] | None = None,
+        language_model: Mapping[str, Any] | None = None,
         **others: object,
     ) -> list[Path]:
-        """Return the agent's file and its configuration; nothing of them is executed."""
+        """Return its file, its configuration and recorded answers; nothing is executed."""
         there: AgentFiles = find_agent_files(root, agent, config, python)
         list_search_paths(there.root, there.agent, paths)
-        return there.all_files()
+        given = {
+            name: value for name, value in (language_model or {}).items() if name != "_target_"
+        }
+        return [*there.all_files(), *LanguageModel(**given).list_files()]
 
     def open_attempt(self, place: WorldPlace, *, seed: int, route: Route) -> list[SensorRequest]:
         """Set the agent up with its route; return the sensors that it wants."""
+        self._first_frame = None
+        if self._proxy is not None:
+            try:
+                self._proxy.open_attempt(place.attempt)
+            except UserError as problem:
+                raise AttemptError("agent_setup", f"{self._where}: {problem}") from None
         words: dict[str, Any] = {
             "kind": "begin",
             "seed": seed % 2**32,
@@ -120,6 +142,10 @@ class LeaderboardAgent:
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
         """Give it what its sensors gave in this tick; return its pedals and wheel, and no boxes."""
+        if self._first_frame is None:
+            self._first_frame = observation.frame
+        if self._proxy is not None:
+            self._proxy.note_frame(observation.frame - self._first_frame)
         words = {
             "kind": "step",
             "frame": observation.frame,
@@ -143,20 +169,58 @@ class LeaderboardAgent:
             self._ask({"kind": "close"}, {}, CLEAN_UP)
         except ChildError as problem:
             print(f"system: {self._where}: destroy: {problem}", file=sys.stderr)
+        if self._proxy is not None:
+            self._proxy.close_attempt()
+
+    def make_attempt_record(self) -> dict[str, Any]:
+        """Return what it asked a language model, for `result.json`; nothing if it asks none."""
+        return {} if self._proxy is None else {"language_model": self._proxy.make_record()}
+
+    def make_timing_record(self) -> dict[str, Any]:
+        """Return the seconds of each answer of a language model, for `timing.json`."""
+        return {} if self._proxy is None else {"language_model": self._proxy.list_seconds()}
+
+    def _stop_waiting(self) -> None:
+        """End the child: a question of its has no answer, and it might ask for ever."""
+        child = getattr(self, "_child", None)
+        if child is not None:
+            child.kill()
 
     def _ask(
         self, words: dict[str, Any], arrays: dict[str, Any], seconds: float
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        answer, brought = self._child.ask_child(words, arrays, seconds)
+        try:
+            answer, brought = self._child.ask_child(words, arrays, seconds)
+        except ChildError:
+            self._refuse_unanswered()
+            raise
+        self._refuse_unanswered()
         if answer["kind"] == "failed":
             raise ChildError(describe_failure(answer))
         return answer, brought
+
+    def _refuse_unanswered(self) -> None:
+        """Refuse to go on after a question without answer, whatever the agent made of it."""
+        if self._proxy is not None and self._proxy.failure:
+            raise ChildError(self._proxy.failure)
 
 
 class PrivilegedLeaderboardAgent(LeaderboardAgent):
     """The same for agents that open the simulator's world themselves: they may know all of it."""
 
     opens_world = True
+
+
+def make_weak_call(owner: object, name: str) -> Callable[[], None]:
+    """Return a call of a method that does not keep its owner alive."""
+    known = weakref.ref(owner)
+
+    def call() -> None:
+        there = known()
+        if there is not None:
+            getattr(there, name)()
+
+    return call
 
 
 def describe_failure(answer: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from agents.training.detection_metrics import Visible
 from agents.training.samples import EgoSample, LidarView
 from harness.common.randomness import derive_seed
 from harness.types.geometry import compose_poses, compute_relative_pose
+from harness.types.systems import PerceivingSystem
 from harness.types.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
 from harness.world.rig import read_rig
 
@@ -56,7 +57,7 @@ def make_ego_observation(ego: LidarView) -> EgoObservation:
     )
 
 
-def make_partner_messages(system: NetworkSystem, sample: EgoSample) -> tuple[Message, ...]:
+def make_partner_messages(system: PerceivingSystem, sample: EgoSample) -> tuple[Message, ...]:
     """Return what a sample's partners send, with the poses that they believe.
 
     Senses that are sampled for an attempt are sampled for a scenario here.
@@ -71,7 +72,7 @@ def make_partner_messages(system: NetworkSystem, sample: EgoSample) -> tuple[Mes
     )
 
 
-def make_partner_message(system: NetworkSystem, sender: str, view: LidarView) -> Message:
+def make_partner_message(system: PerceivingSystem, sender: str, view: LidarView) -> Message:
     """Return what one partner sends."""
     pose = view.lidar_in_world
     observation = Observation(

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 from analysis.broken import describe_left_out
+from analysis.campaign_notes import WARNING_PREFIX
 from analysis.cases import list_violation_cases
-from analysis.collection import WARNING_PREFIX, CampaignCollection, collect_campaigns
+from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.commands.options import describe_command
 from analysis.drive import RecordedDrive, build_snapshot, read_recorded_drive
 from analysis.replay.clouds import load_open3d, open_cloud_window, write_clouds

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.arms import group_arms_by_setting, list_arms
+from analysis.campaign_notes import WARNING_PREFIX
 from analysis.cases import build_case_table
-from analysis.collection import WARNING_PREFIX, CampaignCollection
+from analysis.collection import CampaignCollection
 from analysis.commands.options import (
     FORMATS,
     add_folders_argument,

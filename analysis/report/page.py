@@ -9,9 +9,9 @@ import pandas as pd
 import yaml
 
 from analysis.arms import collect_factors
+from analysis.campaign_notes import WARNING_PREFIX
 from analysis.collection import (
     ATTEMPT_KEY,
-    WARNING_PREFIX,
     CampaignCollection,
     get_campaign_settings,
 )

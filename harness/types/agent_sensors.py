@@ -43,6 +43,7 @@ class WorldPlace:
         ego_id: the ego's number at the server.
         tick_seconds: the length of a tick.
         opendrive: the town's map.
+        attempt: its name, a path of arm, route and seed.
     """
 
     host: str
@@ -50,13 +51,15 @@ class WorldPlace:
     ego_id: int
     tick_seconds: float
     opendrive: str
+    attempt: str = ""
 
 
 class SensorBearingSystem(System, Protocol):
     """A system with its own sensors; `step` is called at every tick, not at planning steps only.
 
     `observation.readings` has what its sensors gave in the tick. A class that returns boxes says
-    so: `has_boxes = True`.
+    so: `has_boxes = True`. A class may have `make_attempt_record` and `make_timing_record`: what
+    they return is added to `agent_sensors` of `result.json`, and to `timing.json`.
     """
 
     brings_sensors: bool

@@ -22,6 +22,7 @@ class AttemptContext:
         seed: of the attempt; every random stream comes from it.
         tick_seconds: the length of a tick.
         server: host and port, for systems that open the world themselves.
+        attempt: its name, a path of arm, route and seed.
     """
 
     client: carla.Client
@@ -32,6 +33,7 @@ class AttemptContext:
     seed: int
     tick_seconds: float
     server: tuple[str, int] = ("", 0)
+    attempt: str = ""
     noise_number: int = 0  # of the LiDARs' noise seeds; 0 is the usual one
 
     def with_noise(self, number: int) -> AttemptContext:

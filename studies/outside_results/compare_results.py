@@ -44,6 +44,14 @@ from studies.outside_results.totals import (
     compute_set_totals,
     list_stated_differences,
 )
+from studies.outside_results.traffic_signs import (
+    BenchmarkPlaces,
+    compute_junction_shares,
+    compute_mean_ability,
+    count_abilities,
+    list_routes_to_lay,
+    read_benchmark_routes,
+)
 from studies.outside_results.writing import WRITTEN_FORMS, write_outside_results
 
 COMMAND = CommandDeclaration(
@@ -97,6 +105,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add comfort as Bench2Drive has it: of campaigns from their tracks, of its results"
         " from the folders of step logs in DIR (default: not computed)",
     )
+    add(
+        "--routes",
+        type=Path,
+        metavar="FILE",
+        help="XML of Bench2Drive's routes: count all five abilities by them, with --maps and"
+        " --agents (default: four, by the results alone)",
+    )
+    add(
+        "--maps",
+        type=Path,
+        metavar="DIR",
+        help="folder of the towns' OpenDRIVE files, for --routes (default: none)",
+    )
+    add(
+        "--agents",
+        type=Path,
+        metavar="DIR",
+        help="CARLA's folder PythonAPI/carla, for --routes (default: none)",
+    )
     add("--by", choices=("route",), help="list every route (default: not listed)")
     add("--out", type=Path, metavar="DIR", help="folder for the tables as CSV (default: none)")
     add(
@@ -113,10 +140,13 @@ def run_compare_results(options: argparse.Namespace) -> int:
     """Print the tables, and write them where asked."""
     if options.write is not None:
         write_campaigns(options.results, *options.write)
+    places = read_benchmark_places(options)
     rule = SCORING_RULES[options.rule]
     sets = name_sets_apart(one for path in options.results for one in read_result_sets(path))
     try:
         frames = build_result_frames(sets, rule, options.crashed)
+        if places is not None:
+            frames["bench2drive"] = replace_abilities(frames["bench2drive"], sets, places)
         if options.comfort is not None:
             frames["bench2drive"] = add_comfort(frames["bench2drive"], sets, options.comfort)
     except ValueError as problem:
@@ -139,6 +169,41 @@ def run_compare_results(options: argparse.Namespace) -> int:
     for note in list_result_notes(sets, measured):
         print_escaped_line(note)
     return 0
+
+
+def read_benchmark_places(options: argparse.Namespace) -> BenchmarkPlaces | None:
+    """Return where routes, maps and planner are, if they are named: all three or none."""
+    named = (options.routes, options.maps, options.agents)
+    if all(place is None for place in named):
+        return None
+    if any(place is None for place in named):
+        raise UserError("--routes, --maps and --agents belong together: name all three")
+    places = BenchmarkPlaces(*named)
+    places.refuse_absent()
+    return places
+
+
+def replace_abilities(
+    frame: pd.DataFrame, sets: Sequence[ResultSet], places: BenchmarkPlaces
+) -> pd.DataFrame:
+    """Return Bench2Drive's measures with all five abilities, counted by its routes.
+
+    Args:
+        frame: a row for each set.
+        sets: result sets.
+        places: of routes, maps and planner.
+    """
+    routes = read_benchmark_routes(places.routes)
+    # each route is laid once for all sets
+    needed = {one.route: one for part in sets for one in list_routes_to_lay(part.drives, routes)}
+    shares = compute_junction_shares(list(needed.values()), places)
+    counts = [count_abilities(one.drives, routes, shares) for one in sets]
+    columns = {
+        name: ["{}/{}".format(*of_set[name]) if of_set[name][1] else "-" for of_set in counts]
+        for name in counts[0]
+    }
+    means = [format_number(100 * compute_mean_ability(of_set)) for of_set in counts]
+    return frame.assign(**columns, **{"abilities, mean %": means})
 
 
 def write_campaigns(folders: Sequence[Path], form: str, target: str) -> None:

@@ -143,6 +143,7 @@ SAFE = {
 }
 """Every class that a folder may have built unasked: a new one is to be looked at, and added."""
 NEEDS_TRUST = {
+    "agents.leaderboard.language_model.LanguageModel",
     "agents.leaderboard.system.LeaderboardAgent",
     "agents.leaderboard.system.PrivilegedLeaderboardAgent",
     "agents.opencood.system.OpenCood",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,11 @@ def list_settings(out: Path, conditions: str) -> list[str]:
     ]
 
 
-def drive(routes: Path, out: Path, conditions: str, **variables: str) -> Any:
+def drive(
+    routes: Path, out: Path, conditions: str, more: Sequence[str] = (), **variables: str
+) -> Any:
     return subprocess.run(
-        command(routes, *list_settings(out, conditions)),
+        command(routes, *list_settings(out, conditions), *more),
         cwd=ROOT,
         env={**environment(), **variables},
         check=False,

@@ -36,12 +36,14 @@ class DrivenAgent:
         self._stand_ins: Any = importlib.import_module("stand_ins")
         self._geodesy: Any = importlib.import_module("geodesy")
         self._carla_data: Any = importlib.import_module("carla_data")
+        model_redirect: Any = importlib.import_module("model_redirect")
         substitutes: Any = importlib.import_module("substitutes")
         substitutes.restore_numpy_names()
         ours = [sys.path.pop(0), sys.path.pop(0)]
         sys.path[:0] = words["paths"]
         sys.path += ours
         os.chdir(words["root"])
+        model_redirect.redirect_model_servers(words.get("model_servers", []))
         self.notes: list[str] = self._stand_ins.put_stand_ins(self._carla_data)
         self._opens_world = bool(words["opens_world"])
         if not self._opens_world:

@@ -55,7 +55,13 @@ class AgentSensing:
             "privileged": opens_world(self._system),
             "boxes": has_boxes(self._system),
             "sensors": [[one.name, one.kind] for one in self.sensors.requests],
+            **getattr(self._system, "make_attempt_record", dict)(),
         }
+
+    def make_timing_record(self) -> dict[str, Any]:
+        """Return what the system adds to `timing.json`."""
+        added: dict[str, Any] = getattr(self._system, "make_timing_record", dict)()
+        return added
 
     def note_belief(self, believed: Pose, true: Pose) -> None:
         """Take note of how far the ego is wrong about where it is, until the next planning step."""

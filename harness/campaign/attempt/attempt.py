@@ -150,9 +150,14 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
         )
         writer.write_json("result", result)
         seconds["total"] = time.monotonic() - began
-        writer.write_json(
-            "timing", {"seconds": seconds, "ticks": drive.ticks, "processor": get_processor_name()}
-        )
+        carried = perception.agent_sensing
+        timing = {
+            "seconds": seconds,
+            "ticks": drive.ticks,
+            "processor": get_processor_name(),
+            **({} if carried is None else carried.make_timing_record()),
+        }
+        writer.write_json("timing", timing)
         writer.commit_records()
     # say how it ended
     view.end(drive, result["crucible"]["driving_score"], recorder.hazards)

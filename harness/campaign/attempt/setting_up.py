@@ -80,6 +80,7 @@ def open_attempt_context(task: AttemptTask, route: Route, tick: float) -> Iterat
             seed=seed,
             tick_seconds=tick,
             server=(task.host, task.port),
+            attempt=str(task.key.path),
         )
 
 
@@ -422,6 +423,7 @@ def set_up_agent_sensing(
         ego_id=ego.actor.id,
         tick_seconds=context.tick_seconds,
         opendrive=context.map.to_opendrive(),
+        attempt=context.attempt,
     )
     requests = system.open_attempt(
         place, seed=derive_seed(context.seed, "system"), route=context.route

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from harness.campaign.folder.detectors import make_off_domain_field
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.differences import list_setting_differences
@@ -66,10 +67,12 @@ def prepare_campaign(folder: Path, settings: CampaignSettings, simulator: str) -
     file = folder / "campaign.yaml"
     refuse_foreign(folder, settings)
     if not file.exists():
-        write_header(file, settings, simulator)
+        write_header(file, settings, simulator, **make_off_domain_field(settings))
 
 
-def write_header(file: Path, settings: Mapping[str, object], simulator: str, **more: str) -> None:
+def write_header(
+    file: Path, settings: Mapping[str, object], simulator: str, **more: object
+) -> None:
     """Write the settings and versions that a campaign is made with.
 
     Args:

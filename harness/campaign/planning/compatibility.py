@@ -10,6 +10,7 @@ from typing import get_type_hints
 
 import numpy as np
 
+from harness.campaign.folder.detectors import find_off_domain
 from harness.campaign.planning.sizes import refuse_sizes
 from harness.campaign.settings.conditions import (
     build_condition_changes,
@@ -22,6 +23,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.pictures import Miscalibration
 from harness.common.errors import AttemptError, UserError
+from harness.common.scene_precision import describe_off_domain
 from harness.records.arms import NONE, Arm
 from harness.types.agent_sensors import brings_sensors, make_system_note
 from harness.types.systems import has_image_reader, is_perceiving_system
@@ -129,11 +131,12 @@ def is_without_messages(
 
 
 def list_system_notes(settings: CampaignSettings) -> tuple[str, ...]:
-    """Return what is said of systems with their own sensors: privileged, without boxes."""
+    """Return what is said of systems: privileged, without boxes, detectors off their domain."""
     notes = [
         make_system_note(find_class(part["_target_"], f"system.{name}"), name)
         for name, part in settings["system"].items()
     ]
+    notes.append(describe_off_domain(find_off_domain(settings)))
     return tuple(filter(None, notes))
 
 

@@ -96,7 +96,7 @@ class CampaignPlan:
     carried: tuple[str, ...] = ()  # what radios make of messages of usual sizes
     computing: tuple[str, ...] = ()  # device of computing times, and whether drives repeat
     origin: str = ""  # where routes and hazards come from, if that needs a line
-    systems: tuple[str, ...] = ()  # what is said of systems with their own sensors
+    systems: tuple[str, ...] = ()  # what is said of systems
 
     @property
     def town(self) -> str:
