@@ -79,7 +79,9 @@ def render_heard_map(campaign: CampaignRecords, key: AttemptKey) -> Canvas | Non
     for piece in clip_polyline(panel, way):
         canvas.add_line(piece, "accent", 2.0)
     start = panel.place_points(way[:1])[0]
-    ahead = panel.place_points(way[-1:])[0] - start
+    # its direction: to the first place that is 2 m away, or the last one
+    left = np.flatnonzero(np.hypot(*(way - way[0]).T) > 2.0)
+    ahead = panel.place_points(way[[left[0] if len(left) else -1]])[0] - start
     canvas.marks += make_ego_sign((start[0], start[1]), float(np.arctan2(ahead[1], ahead[0])))
     add_senders(canvas, messages, panel)
     canvas.marks += make_scale_marks(panel)

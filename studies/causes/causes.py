@@ -117,12 +117,14 @@ def show_shares(title: str, rows: pd.DataFrame) -> None:
     cells = []
     for cause in causes:
         main = total if cause == ALL_CAUSES else by_kind.get((cause, SHARE))
-        known = main is not None and total is not None and total["value"] and cause != ALL_CAUSES
+        part = "-"
+        if main is not None and total is not None and total["value"] and cause != ALL_CAUSES:
+            part = f"{100 * main['value'] / total['value']:.0f}"
         cells.append(
             [
                 cause,
                 *format_effect(main),
-                f"{100 * main['value'] / total['value']:.0f}" if known else "-",
+                part,
                 *(format_effect(by_kind.get((cause, kind)))[0] for kind in (ALONE, LAST)),
                 format_p(main["p, Holm"], 4) if main is not None else "-",
                 main["verdict"] if main is not None else "",

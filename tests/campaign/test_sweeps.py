@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -244,7 +246,7 @@ def test_shares_and_causes_of_links_are_factors() -> None:
     assert made["connected_vehicles_0.2"]["connected_share"] == 0.2
     assert made["surveyed_units_0.5"]["roadside"]["share"] == 0.5
     assert made["surveyed_units_0"]["roadside"] is None
-    links = settings["link"]
+    links: Mapping[str, Any] = settings["link"]
     assert list(links) == ["ideal", "nr_v2x_radio", "nr_v2x_queue", "nr_v2x"]
     switches = {
         name: [links[name][f"with_{cause}"] for cause in ("loss", "airtime", "queue")]
