@@ -76,12 +76,12 @@ def run_radio_command(options: argparse.Namespace) -> int:
     out = resolve_output_folder(options, collection)
     for table in tables:
         write_table(table, out, formats)
-    drawn = {name: figure for name, figure in figures.items() if figure is not None}
-    for name, figure in drawn.items():
+    rendered = {name: figure for name, figure in figures.items() if figure is not None}
+    for name, figure in rendered.items():
         write_text(render_svg_file(figure), out / f"{name}.svg")
     for table in tables:
         show_table(table)
-    names = ", ".join(f"{name}.svg" for name in drawn)
+    names = ", ".join(f"{name}.svg" for name in rendered)
     print_escaped_line(f"{len(tables)} tables and {names or 'no figure'} are in {out}")
     return collection.exit_code
 

@@ -80,13 +80,15 @@ def find_cause_arms(collection: CampaignCollection) -> list[CauseArms]:
     for arm in collection.arms:
         plain = {name: get_absent_value(name) for name in (LINK, *FACTOR_CAUSES)}
         groups.setdefault(arm.replace_factors(**plain), []).append(arm)
-    found = [made for base in sorted(groups) for made in iterate_cause_arms(groups[base], links)]
-    if not found:
+    cause_arms = [
+        made for base in sorted(groups) for made in iterate_cause_arms(groups[base], links)
+    ]
+    if not cause_arms:
         raise UserError(
             f"{collection.folder}: no arms that differ in two causes; `crucible run study=causes`"
             " drives some"
         )
-    return found
+    return cause_arms
 
 
 def collect_links(collection: CampaignCollection) -> dict[str, dict[str, Any]]:

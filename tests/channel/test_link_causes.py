@@ -32,7 +32,7 @@ def carry(
     ("make", "distance", "size"),
     [(NrLink, 250.0, 300), (LteLink, 350.0, 300), (ItsG5Link, 350.0, 300), (NrLink, 250.0, 20_000)],
 )
-def test_each_cause_acts_alone_and_all_are_the_radio(
+def test_causes_act_alone_and_all_are_the_radio(
     make: Callable[..., RadioLink], distance: float, size: int
 ) -> None:
     sent: dict[str, Any] = {"distance": distance, "size": size}

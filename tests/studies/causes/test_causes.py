@@ -91,7 +91,7 @@ def test_causes_are_read_from_switches_and_factors() -> None:
     assert fewer.causes == ("link", "computing", "message format", "gnss")
 
 
-def test_a_radio_and_a_format_of_each_kind_are_groups_of_their_own() -> None:
+def test_two_radios_make_two_groups() -> None:
     links = {**LINKS, "other": {**RADIO, **ON, "stations": 90}}
     arms = [
         arm_of("late", condition, link=link) for link in links for condition in ("none", "gnss")
@@ -151,7 +151,7 @@ def test_the_command_prints_shares_that_add_up(
     assert subsets["queue + computing"] == 50
 
 
-def test_without_an_arm_for_each_subset_there_are_no_shares(
+def test_without_all_subsets_there_are_no_shares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = [arm for arm in ARMS if arm["compute"] == "none" or arm["link"] == "ideal"]
