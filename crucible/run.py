@@ -18,7 +18,7 @@ from harness.campaign.settings.composing import compose_config
 from harness.campaign.settings.composition import explain_composition_error
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.resolvers import pure_resolvers
-from harness.campaign.settings.sweeps import SWEEP
+from harness.campaign.settings.sweep_sizes import SWEEP
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.installation import CONF

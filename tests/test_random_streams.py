@@ -47,6 +47,7 @@ STREAMS = [
     "clusters/*",
     "connected",
     "connected/*",
+    "corners",
     "crowd/close",
     "crowd/driving",
     "crowd/standing",

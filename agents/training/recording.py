@@ -30,7 +30,7 @@ from harness.common.recordings import PROTOCOL, AgentLook, write_look
 from harness.common.world_states import write_world_state
 from harness.types.vocabulary import VEHICLE, Boxes, Pose
 from harness.world.attempt_context import AttemptContext, make_empty_route
-from harness.world.partners import can_carry_lidar
+from harness.world.equipped import can_carry_lidar
 from harness.world.poses import to_carla_transform, to_pose
 from harness.world.rig import RIGS, Rig, ScanningPost, read_rig
 from harness.world.road_surface import build_drivable_area

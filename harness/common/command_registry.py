@@ -23,6 +23,7 @@ COMMAND_PACKAGES = (
     "agents.training.commands",
     "agents.bundles",
     "studies.attribution",
+    "studies.causes",
     "studies.critical",
     "studies.decide",
     "studies.interventions",

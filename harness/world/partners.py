@@ -16,13 +16,13 @@ import carla
 import numpy as np
 
 from harness.common.errors import UserError
-from harness.types.vocabulary import VEHICLE, Kind, Pose
+from harness.types.vocabulary import Kind, Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.cameras import CameraPlace
+from harness.world.equipped import can_carry_lidar, choose_connected, choose_corners
 from harness.world.poses import to_carla_transform, to_pose
 from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
 from harness.world.roadside import find_roadside_pose, measure_distance_ahead
-from harness.world.scene import get_road_user_class
 
 Choice: TypeAlias = Literal["nearest", "random"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
@@ -150,13 +150,21 @@ class Ahead:
 
 @dataclass(slots=True)
 class Surveyed:
-    """Fixed units, each at the corner where the route enters a junction."""
+    """Fixed units, each at the corner where the route enters a junction.
+
+    Corners that have a unit at a small share have one at each larger share.
+    """
 
     safe_from_file = True
     height: float  # m
+    share: float = 1.0  # of the corners that have a unit, 0 to 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise UserError(f"cooperation.roadside.share = {self.share}: must be from 0 to 1")
 
     def spawn_units(self, roadside_units: RoadsideUnitSpawner) -> list[ScanningPartner]:
-        """Put up all units the route passes."""
+        """Put up the units the route passes."""
         route = roadside_units.context.route
         entries = np.flatnonzero(route.in_junction[1:] & ~route.in_junction[:-1]).tolist()
         places = []
@@ -164,7 +172,12 @@ class Surveyed:
             x, y, z = route.xyz[row]
             here = Pose(x, y, z, yaw=float(route.yaw[row]))
             places.append(find_roadside_pose(roadside_units.context.map, here, 0.0, self.height))
-        return [roadside_units.spawn_unit(number, place) for number, place in enumerate(places)]
+        chosen = choose_corners(roadside_units.context, len(places), self.share)
+        return [
+            roadside_units.spawn_unit(number, place)
+            for number, (place, has_unit) in enumerate(zip(places, chosen, strict=True))
+            if has_unit
+        ]
 
     def move_units(
         self, roadside_units: RoadsideUnitSpawner, ego: EgoState, units: list[ScanningPartner]
@@ -401,8 +414,7 @@ def equip_vehicles(
 
     None stands for a vehicle that is not there: the others are chosen as if it were.
     """
-    # (fleet,) one number for each vehicle, there or not: others do not change
-    chosen = context.random("connected").random(len(fleet)) < settings.connected_share
+    chosen = choose_connected(context, len(fleet), settings.connected_share)
     partners = []
     for number, (vehicle, has_rig) in enumerate(zip(fleet, chosen, strict=True)):
         if vehicle is not None and has_rig and can_carry_lidar(vehicle, rig.vehicle):
@@ -424,22 +436,3 @@ def equip_vehicles(
                 )
             )
     return partners
-
-
-def can_carry_lidar(vehicle: carla.Actor, mount: LidarMount) -> bool:
-    """Return whether a LiDAR can be mounted: on a car's roof, and not inside a taller body.
-
-    The mount is fixed, so it has to stand above the roof and within the outline.
-
-    Args:
-        vehicle: of the background traffic.
-        mount: of connected vehicles; metres on the vehicle.
-    """
-    if get_road_user_class(vehicle) != VEHICLE:
-        return False
-    box = vehicle.bounding_box
-    return bool(
-        abs(mount.x - box.location.x) <= box.extent.x
-        and abs(mount.y - box.location.y) <= box.extent.y
-        and box.location.z + box.extent.z <= mount.z
-    )

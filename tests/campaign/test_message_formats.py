@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from crucible.subcommands import dispatch_subcommand
 from harness.campaign.settings.config import hash_settings
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
@@ -140,3 +143,36 @@ def test_the_records_of_cpms_agree(driven: Path) -> None:
         if key.arm["link"] == "nr_v2x":
             links = pq.read_table(place / "links.parquet").to_pylist()
             assert sorted(row["bytes"] for row in links) == sorted(row["bytes"] for row in messages)
+
+
+@pytest.mark.thorough
+def test_causes_and_radios_are_read_from_what_was_driven(
+    driven: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [str(driven / name) for name in ("plain", "cpm")]
+    assert dispatch_subcommand(["causes", *folders, "--out", str(tmp_path)]) == 0
+    # native messages on the radio were not driven
+    assert "1 of 4 subsets of causes have no arm" in capsys.readouterr().out
+    effects = pd.read_csv(tmp_path / "causes.csv").set_index(["outcome", "cause", "effect"])
+    score = effects.loc["driving score"]["value"]
+    places = {
+        key.arm["link"]: place
+        for key, place in CampaignRecords(driven / "cpm").find_attempts().items()
+    }
+    scores = {
+        link: json.loads((place / "result.json").read_text())["crucible"]["driving_score"]
+        for link, place in places.items()
+    }
+    assert score["link", "as the last"] == pytest.approx(scores["nr_v2x"] - scores["ideal"])
+    assert set(score.index) == {
+        ("message format", "alone"),
+        ("link", "as the last"),
+        ("all causes", "together"),
+    }
+    assert dispatch_subcommand(["radio", folders[1], "--out", str(tmp_path)]) == 0
+    sight = pd.read_csv(tmp_path / "radio_sight.csv").set_index("measure")["value"]
+    links = pq.read_table(places["nr_v2x"] / "links.parquet").to_pandas()
+    assert sight["messages a drive"] == len(links)
+    assert sight["distance, m"] == pytest.approx(links["distance"].mean())
+    assert sight["received, %"] == pytest.approx(100 * (links["outcome"] == "arrived").mean())
+    assert (tmp_path / "radio-map.svg").exists()

@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.campaign.settings.config import hash_settings
+from harness.campaign.settings.links import build_arm_link
+from harness.channel.links.radio import RadioLink
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
@@ -28,7 +30,7 @@ from tests.once import once
 PUNCTUAL = "delay,lost\n0,0\n0.0,0\n"
 HALF = "delay,lost\n" + 30 * "0.3,0\n" + 30 * ",1\n"
 LINKS = "harness.channel.links"
-SILENT = "with_delay: false, with_loss: false"
+SILENT = "with_queue: false, with_airtime: false, with_loss: false"
 NAMED = ["carla", "nr_v2x", "punctual", "silent", "trace"]
 
 
@@ -76,6 +78,15 @@ def test_settings_on_the_ideal_link_do_not_name_the_group() -> None:
 )
 def test_bad_links_are_one_line(settings: list[str], words: str) -> None:
     assert_refused_in_one_line(settings, words)
+
+
+def test_other_stations_follow_the_share_of_connected_vehicles() -> None:
+    chosen = ("cooperation=[ahead,connected]", "link=nr_v2x", "sweep.connected_share=[0.2]")
+    for cooperation, share in (("ahead", 1.0), ("connected_vehicles_0.2", 0.2)):
+        arm = Arm.from_factors(system="late", cooperation=cooperation, link="nr_v2x")
+        link = build_arm_link(composed(*chosen), arm)
+        assert isinstance(link, RadioLink)
+        assert link.station_share == share
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -222,3 +224,61 @@ def test_a_name_that_is_taken_is_refused() -> None:
     settings = {"interference": {"latency=0.5": []}, "sweep": {"latency": [0.5]}}
     with pytest.raises(UserError, match=r"sweep latency=0\.5 is a condition of interference"):
         with_sweeps(settings)
+
+
+def test_shares_and_causes_of_links_are_factors() -> None:
+    chosen = ("cooperation=[ahead,connected,surveyed]", "link=[ideal,nr_v2x]")
+    swept = (
+        "sweep.connected_share=[0.2,1]",
+        "sweep.roadside_share=[0,0.5]",
+        "sweep.link_causes=[radio,queue]",
+    )
+    settings = composed(*chosen, *swept)
+    made = settings["cooperation"]
+    assert list(made) == [
+        "ahead",
+        "connected_vehicles_0.2",
+        "connected_vehicles_1",
+        "surveyed_units_0",
+        "surveyed_units_0.5",
+    ]
+    assert made["ahead"] == composed(*chosen)["cooperation"]["ahead"]
+    assert made["connected_vehicles_0.2"]["connected_share"] == 0.2
+    assert made["surveyed_units_0.5"]["roadside"]["share"] == 0.5
+    assert made["surveyed_units_0"]["roadside"] is None
+    links: Mapping[str, Any] = settings["link"]
+    assert list(links) == ["ideal", "nr_v2x_radio", "nr_v2x_queue", "nr_v2x"]
+    switches = {
+        name: [links[name][f"with_{cause}"] for cause in ("loss", "airtime", "queue")]
+        for name in links
+        if name != "ideal"
+    }
+    assert switches == {
+        "nr_v2x_radio": [True, True, False],
+        "nr_v2x_queue": [False, False, True],
+        "nr_v2x": [True, True, True],
+    }
+    assert len(composed("study=causes")["link"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        (["sweep.connected_share=[0.2]"], "needs a cooperation with connected vehicles"),
+        (["sweep.roadside_share=[0.2]"], "needs a cooperation with fixed roadside units"),
+        (["cooperation=connected", "sweep.connected_share=[1.5]"], "must be from 0 to 1"),
+        (["cooperation=connected", "sweep.connected_share=0.5"], "a list is needed, as sweep"),
+        (["cooperation=connected", "sweep.connected_share=[0.5,0.5]"], "names a size twice"),
+        (["sweep.link_causes=[radio]"], "needs a radio, as link=nr_v2x"),
+        (["link=nr_v2x", "sweep.link_causes=[sea]"], "a list of radio, queue is needed"),
+        (["link=carla", "sweep.link_causes=[radio]"], r"link\.carla has not"),
+        (
+            ["link=nr_v2x", "link.nr_v2x.with_loss=false", "sweep.link_causes=[radio]"],
+            r"link\.nr_v2x has not",
+        ),
+    ],
+)
+def test_bad_sweeps_of_factors_are_one_line(chosen: list[str], words: str) -> None:
+    with pytest.raises(UserError, match=words) as raised:
+        composed(*chosen)
+    assert "\n" not in str(raised.value)

@@ -26,7 +26,7 @@ from tests.channel.test_radio_links import CAR, ON_EGO, episode_on
 
 AnyRadio = TypeVar("AnyRadio", bound=RadioLink)
 RULES = NrLink().rules
-ALWAYS: dict[str, Any] = {"with_delay": False, "with_loss": False}
+ALWAYS: dict[str, Any] = {"with_queue": False, "with_airtime": False, "with_loss": False}
 
 
 def test_a_packet_leaks_less_the_further_away() -> None:

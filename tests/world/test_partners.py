@@ -9,10 +9,13 @@ from typing import Any
 import carla
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.types.vocabulary import Pose
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.ego import EgoVehicle
+from harness.world.equipped import choose_connected, choose_corners
 from harness.world.partners import Ahead, Cooperation, PartnerFleet, Surveyed, spawn_partners
 from harness.world.poses import to_carla_transform
 from harness.world.rig import read_rig
@@ -191,12 +194,45 @@ def test_surveyed_units_stand_at_the_corners_in_range(
     )
     entries = int((np.diff(route.in_junction.astype(int)) == 1).sum())
     assert len(partners.units) == entries >= 5
+    for share in (0.0, 0.5):
+        some = Surveyed(RIG.roadside_height, share=share).spawn_units(partners.roadside_units)
+        chosen = choose_corners(there, entries, share)
+        assert [unit.sender for unit in some] == [
+            unit.sender for unit, has_unit in zip(partners.units, chosen, strict=True) if has_unit
+        ]
+        for unit in some:
+            unit.post.destroy_sensors()
     drive = Drive(there, ego, partners, speed=40.0)
     for _ in range(30):
         before = drive.state
         for _, pose in drive.plan():
             assert math.hypot(*ahead_of(before, pose)) <= 70.0
     partners.destroy_posts()
+
+
+@given(
+    st.integers(0, 2**31),
+    st.integers(0, 80),
+    st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
+)
+def test_those_of_a_small_share_are_among_those_of_a_larger_one(
+    seed: int, count: int, shares: list[float]
+) -> None:
+    nothing: Any = None
+    context = AttemptContext(
+        client=nothing,
+        world=nothing,
+        map=nothing,
+        traffic_manager=None,
+        route=nothing,
+        seed=seed,
+        tick_seconds=0.05,
+    )
+    for choose in (choose_connected, choose_corners):
+        few, many = (choose(context, count, share) for share in shares)
+        assert not (few & ~many).any()
+        assert choose(context, count, 1.0).all()
+        assert not choose(context, count, 0.0).any()
 
 
 def fleet_of(context: AttemptContext, ego: EgoVehicle, distances: list[float]) -> list[carla.Actor]:

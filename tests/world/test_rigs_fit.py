@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from harness.world.attempt_context import AttemptContext
-from harness.world.partners import Cooperation, can_carry_lidar, equip_vehicles
+from harness.world.equipped import can_carry_lidar
+from harness.world.partners import Cooperation, equip_vehicles
 from harness.world.poses import to_carla_transform
 from tests.world.staging import clear_away, context_of, where
 from tests.world.test_partners import RIG

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.campaign.settings.config import build_typed_part
+from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.channel.links.link import Link
+from harness.channel.links.radio import RadioLink
 from harness.common.errors import UserError
 from harness.records.arms import IDEAL_LINK, LINK, NONE, Arm
 
@@ -41,8 +43,14 @@ def build_link(part: object, place: str) -> Link:
 
 
 def build_arm_link(settings: CampaignSettings, arm: Arm) -> Link:
-    """Return the link of an arm that names one."""
-    return build_link(settings.get(LINK, {}).get(arm[LINK]), f"{LINK}.{arm[LINK]}")
+    """Return the link of an arm that names one.
+
+    Where a share of the vehicles is connected, that share of the other stations is on the channel.
+    """
+    link = build_link(settings.get(LINK, {}).get(arm[LINK]), f"{LINK}.{arm[LINK]}")
+    if isinstance(link, RadioLink):
+        link.station_share = build_arm_cooperation(settings, arm).connected_share
+    return link
 
 
 def with_links(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:

@@ -11,7 +11,8 @@ from typing import Any, cast
 from harness.campaign.planning.sizes import read_planning_period
 from harness.campaign.settings.conditions import Interference
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
-from harness.campaign.settings.sweeps import SIZES, list_size_problems
+from harness.campaign.settings.sweep_sizes import list_size_problems
+from harness.campaign.settings.sweeps import SIZES
 from harness.channel.interference.counterfactual import Counterfactual
 from harness.channel.interference.pose_error import Fixed
 from harness.common.errors import UserError

@@ -58,7 +58,8 @@ class NrLink(SidelinkLink):
         street: float = 1000.0,  # m around the ego, over which they are spread
         errors: ErrorModel = "step",  # step: of Shannon's capacity; no curves are published
         longest_queue: float = 1.0,  # s: a message that waits longer is not sent
-        with_delay: bool = True,  # false: what arrives, arrives at once
+        with_queue: bool = True,  # false: nothing waits for the channel
+        with_airtime: bool = True,  # false: packets take no time on the air
         with_loss: bool = True,  # false: what is sent, arrives
     ) -> None:
         check_block_settings(bandwidth=bandwidth, copies=copies, keep=keep, window=window)
@@ -102,7 +103,8 @@ class NrLink(SidelinkLink):
             street=street,
             errors=errors,
             longest_queue=longest_queue,
-            with_delay=with_delay,
+            with_queue=with_queue,
+            with_airtime=with_airtime,
             with_loss=with_loss,
         )
 
@@ -142,7 +144,8 @@ class LteLink(SidelinkLink):
         street: float = 1000.0,  # m around the ego, over which they are spread
         errors: ErrorModel = "curve",  # curve: published, for MCS 4, 7, 11; or step
         longest_queue: float = 1.0,  # s: a message that waits longer is not sent
-        with_delay: bool = True,  # false: what arrives, arrives at once
+        with_queue: bool = True,  # false: nothing waits for the channel
+        with_airtime: bool = True,  # false: packets take no time on the air
         with_loss: bool = True,  # false: what is sent, arrives
     ) -> None:
         check_block_settings(bandwidth=bandwidth, copies=copies, keep=keep, window=window)
@@ -189,7 +192,8 @@ class LteLink(SidelinkLink):
             street=street,
             errors=errors,
             longest_queue=longest_queue,
-            with_delay=with_delay,
+            with_queue=with_queue,
+            with_airtime=with_airtime,
             with_loss=with_loss,
         )
 

@@ -69,7 +69,8 @@ class ItsG5Link(RadioLink):
         street: float = 1000.0,  # m around the ego, over which they are spread
         errors: ErrorModel = "curve",  # curve: published, for MCS 0, 2, 4; or step
         longest_queue: float = 1.0,  # s: a message that waits longer is not sent
-        with_delay: bool = True,  # false: what arrives, arrives at once
+        with_queue: bool = True,  # false: nothing waits for the channel
+        with_airtime: bool = True,  # false: packets take no time on the air
         with_loss: bool = True,  # false: what is sent, arrives
     ) -> None:
         super().__init__(
@@ -84,7 +85,8 @@ class ItsG5Link(RadioLink):
             street=street,
             errors=errors,
             longest_queue=longest_queue,
-            with_delay=with_delay,
+            with_queue=with_queue,
+            with_airtime=with_airtime,
             with_loss=with_loss,
         )
         if mcs not in range(len(OFDM_BITS)):
@@ -128,7 +130,7 @@ class ItsG5Link(RadioLink):
     def start_stations(self, others: OtherStations) -> None:
         """Run the other stations for a second."""
         self._field = CarrierField(
-            self.rules, self.stations, derive_seed(self._seed, "link", "field")
+            self.rules, len(others.places), derive_seed(self._seed, "link", "field")
         )
         self._field.note_powers(others.among)
         self._frames, self._last = [], {}

@@ -56,7 +56,8 @@ class RadioLink(Link):
         street: float,
         errors: ErrorModel,
         longest_queue: float,
-        with_delay: bool,
+        with_queue: bool,
+        with_airtime: bool,
         with_loss: bool,
     ) -> None:
         super().__init__()
@@ -85,8 +86,9 @@ class RadioLink(Link):
         )
         self.noise_figure = noise_figure
         self.stations, self.street, self.errors = stations, street, errors
+        self.station_share = 1.0  # of vehicles that are connected: so many stations are there
         self.longest_queue = longest_queue
-        self.with_delay, self.with_loss = with_delay, with_loss
+        self.with_queue, self.with_airtime, self.with_loss = with_queue, with_airtime, with_loss
         self._others: OtherStations | None = None
         self._paths: dict[str, PathShadowing] = {}
         self._origin: float | None = None  # s, of the first message
@@ -156,7 +158,8 @@ class RadioLink(Link):
         )
         unsent = not starts
         if unsent:
-            lost = self.with_delay
+            # what waits too long is lost by waiting, and not by the air
+            lost = self.with_queue
         else:
             failed = self._lose_packets(level, noises, view.sight, plan=plan, random=random)
             lost = failed and self.with_loss
@@ -169,7 +172,7 @@ class RadioLink(Link):
             fragments=plan.fragments,
             queue=math.nan if unsent else starts[0] - ready,
             airtime=0.0 if unsent else plan.airtime,
-            delay=end if self.with_delay and not unsent else 0.0,
+            delay=self._sum_delay(end, plan.airtime),
             distance=view.distance,
             sight=view.sight,
             power=level,
@@ -177,9 +180,30 @@ class RadioLink(Link):
             lost=lost,
         )
 
+    def _sum_delay(self, end: float, airtime: float) -> float:
+        """Return seconds until a message arrives, by the causes that act.
+
+        Waiting is all time in which no packet of the message is on the air: before the first one,
+        and between two.
+
+        Args:
+            end: seconds until the last packet has ended; NaN for a message that is not sent.
+            airtime: seconds on the air, of all packets.
+        """
+        waiting = 0.0 if math.isnan(end) else max(end - airtime, 0.0)
+        if self.with_queue and self.with_airtime:
+            return 0.0 if math.isnan(end) else end
+        return waiting * self.with_queue + airtime * self.with_airtime
+
     def _prepare(self, message: Message) -> OtherStations:
         if self._others is None:
-            self._others = OtherStations(self.budget, self.stations, self.street / 2, self._seed)
+            self._others = OtherStations(
+                self.budget,
+                self.stations,
+                self.street / 2,
+                seed=self._seed,
+                share=self.station_share,
+            )
             self._at_ego = self._others.receive_at(np.zeros(2), "ego")
             self._origin = message.capture_time
             self.start_stations(self._others)

@@ -98,7 +98,8 @@ class SidelinkLink(RadioLink):
         street: float,
         errors: ErrorModel,
         longest_queue: float,
-        with_delay: bool,
+        with_queue: bool,
+        with_airtime: bool,
         with_loss: bool,
     ) -> None:
         super().__init__(
@@ -113,7 +114,8 @@ class SidelinkLink(RadioLink):
             street=street,
             errors=errors,
             longest_queue=longest_queue,
-            with_delay=with_delay,
+            with_queue=with_queue,
+            with_airtime=with_airtime,
             with_loss=with_loss,
         )
         if not isinstance(headers, int) or not 0 <= headers <= 1000:
@@ -151,7 +153,7 @@ class SidelinkLink(RadioLink):
         """Run the other stations until their reservations have settled."""
         self._field = SidelinkField(
             self.rules,
-            self.stations,
+            len(others.places),
             derive_seed(self._seed, "link", "field"),
             width=self.station_plan.subchannels,
         )

@@ -103,16 +103,21 @@ class OtherStations:
     A path to one of them is in sight or blocked by a car, with the probability of TR 37.885.
     """
 
-    def __init__(self, budget: RadioBudget, count: int, reach: float, seed: int) -> None:
+    def __init__(
+        self, budget: RadioBudget, count: int, reach: float, *, seed: int, share: float = 1.0
+    ) -> None:
         """Place the stations.
 
         Args:
             budget: of the radio.
-            count: of stations.
+            count: of stations where all vehicles are connected.
             reach: metres of the street ahead and behind.
             seed: of the attempt.
+            share: of the vehicles that are connected; stations at a small share are there, at the
+                same places, at each larger one.
         """
-        self._budget, self._seed = budget, seed
+        self._budget, self._seed, self._count = budget, seed, count
+        kept = round(count * share)
         random = make_named_stream(seed, "link", "stations")
         self.places = np.stack(
             [random.uniform(-reach, reach, count), random.uniform(-8.0, 8.0, count)], axis=1
@@ -123,8 +128,10 @@ class OtherStations:
         lower = np.tril_indices(count)
         for table in (normals[0], normals[1], chances):
             table[lower] = table.T[lower]
-        self.among = self._receive(apart, normals, chances)
-        np.fill_diagonal(self.among, 0.0)
+        among = self._receive(apart, normals, chances)
+        np.fill_diagonal(among, 0.0)
+        # all are sampled, then the first are kept
+        self.places, self.among = self.places[:kept], among[:kept, :kept]
 
     def receive_at(self, place: Floats, receiver: str) -> Floats:
         """Return milliwatts of every station at a receiver.
@@ -133,10 +140,10 @@ class OtherStations:
             place: metres ahead of the ego and to its right.
             receiver: its name, of which its shadowing comes.
         """
-        count = len(self.places)
+        kept = len(self.places)
         random = make_named_stream(self._seed, "link", "stations", receiver)
-        normals, chances = random.standard_normal((2, count)), random.random(count)
-        return self._receive(np.hypot(*(self.places - place).T), normals, chances)
+        normals, chances = random.standard_normal((2, self._count)), random.random(self._count)
+        return self._receive(np.hypot(*(self.places - place).T), normals[:, :kept], chances[:kept])
 
     def _receive(self, distance: Floats, normals: Floats, chances: Floats) -> Floats:
         budget = self._budget
