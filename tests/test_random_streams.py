@@ -143,6 +143,7 @@ STREAMS = [
     "search/random",
     "search/sobol",
     "search/startup",
+    "second/*/*",
     "senses/*",
     "sensing/*/*",
     "sobol",

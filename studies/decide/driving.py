@@ -66,7 +66,7 @@ class MissingResultError(Exception):
     """An attempt of a batch has no result: a study without it would be biased."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairBatch:
     """Pairs that are driven together.
 
@@ -311,7 +311,13 @@ def sample_batch(plan: SampledStudy, state: StudyState) -> PairBatch | None:
         made = tuple(state.turns.take_route(stratum) for stratum in places)
         places, visits = list(range(count)), {}
     seeds = choose_seeds(plan.declaration.seeds, visits, places, uniform[0, :, 2])
-    return PairBatch(number, seeds, RouteBatch(routes, chances), arms, made)
+    return PairBatch(
+        number=number,
+        seeds=seeds,
+        batch=RouteBatch(routes, chances),
+        arms=arms,
+        made=made,
+    )
 
 
 def choose_seeds(

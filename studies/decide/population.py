@@ -23,7 +23,7 @@ ALL_ROUTES = "all routes"
 NO_HAZARD, UNKNOWN_REVEAL = "no hazard", "no reveal time"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class StratifiedRoutes:
     """Routes with the names of their strata.
 
