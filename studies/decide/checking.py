@@ -26,7 +26,7 @@ from harness.records.decided import (
     format_decide_line,
 )
 from harness.records.keys import AttemptKey
-from studies.decide.declaration import StudyDeclaration, parse_declaration
+from studies.decide.declaration import GeneratedRoutes, StudyDeclaration, parse_declaration
 from studies.decide.driving import (
     PairBatch,
     StudyState,
@@ -38,7 +38,13 @@ from studies.decide.driving import (
     sample_batch,
     take_in_batch,
 )
-from studies.decide.population import StratifiedRoutes, name_strata, stratify_routes
+from studies.decide.generated import make_recorded_turns
+from studies.decide.population import (
+    StratifiedRoutes,
+    name_strata,
+    stratify_generator,
+    stratify_routes,
+)
 from studies.decide.progress import start_comparisons
 
 Outcomes = Mapping[AttemptKey, Mapping[str, float]]
@@ -114,9 +120,14 @@ def stratify_again(
     maps: Path | None,
 ) -> StratifiedRoutes:
     """Return the routes in strata: by the map, and by the outcomes of the ideal systems."""
-    strata = study.declaration.strata
+    strata, asked = study.declaration.strata, study.declaration.routes
     routes = [assignment.route.name for assignment in assignments]
     names = name_strata(assignments, strata, maps)
+    if isinstance(asked, GeneratedRoutes) and study.declaration.is_of_generator:
+        by_number = {int(route): name for route, name in zip(routes, names, strict=True)}
+        if missing := set(range(asked.count)) - by_number.keys():
+            raise ValueError(f"route {min(missing)} is missing")
+        return stratify_generator(by_number, asked.count, strata.shares, "strata.shares")
     stratified = stratify_routes(routes, names, strata.shares, "strata.shares")
     if not study.ideal:
         return stratified
@@ -142,7 +153,12 @@ def make_lines_again(
             declaration.comparisons, declaration.floor, len(stratified.strata)
         ),
     )
-    strata = dict(zip(stratified.routes, stratified.population.strata.tolist(), strict=True))
+    if declaration.is_of_generator:
+        state.turns = make_recorded_turns(stratified.strata, stratified.by_number)
+        numbers: Sequence[int] = [-1] * len(stratified.routes)  # their turns say which they are
+    else:
+        numbers = stratified.population.strata.tolist()
+    strata = dict(zip(stratified.routes, numbers, strict=True))
     places: dict[int, str] = {}
     at = 0
     while at < len(lines) and (batch := sample_batch(study, state)) is not None:

@@ -159,19 +159,21 @@ def generate_declared_routes(words: StudyWords, place: Path) -> None:
     from harness.world.routes.generate import generate_in_simulator  # noqa: PLC0415
     from harness.world.routes.hazard_files import write_hazards  # noqa: PLC0415
     from studies.decide.declaration import GeneratedRoutes  # noqa: PLC0415
+    from studies.decide.generated import make_first_routes, open_generator_check  # noqa: PLC0415
     from studies.decide.planning import compose_study, list_generated_kinds  # noqa: PLC0415
 
     asked = words.declaration.routes
     assert isinstance(asked, GeneratedRoutes)
     maps = get_maps_folder(compose_study(words, ()))
-    routes, hazards = generate_in_simulator(
-        load_road_network(asked.town, maps),
-        asked.town,
-        seed=asked.seed,
-        count=asked.count,
-        kinds=list_generated_kinds(words),
-        maps=maps,
-    )
+    network, kinds = load_road_network(asked.town, maps), list_generated_kinds(words)
+    if words.declaration.is_of_generator:
+        with ExitStack() as stack:
+            check = open_generator_check(stack, asked, maps)
+            routes, hazards = make_first_routes(network, asked, kinds, check)
+    else:
+        routes, hazards = generate_in_simulator(
+            network, asked.town, seed=asked.seed, count=asked.count, kinds=kinds, maps=maps
+        )
     write_hazards(place / "hazards.json", hazards)
     write_routes(place / "routes.xml", routes)
 

@@ -25,6 +25,8 @@ from studies.decide.outcomes import OUTCOMES
 Divider = Literal["kind", "reveal"]
 DIVIDERS: tuple[Divider, ...] = get_args(Divider)
 """What routes can be divided by: kinds of hazards, reveal time by the map."""
+Population = Literal["routes", "generator"]
+"""What a study is about: the routes that are made beforehand, or all that the generator makes."""
 REVEAL_EDGES = (0.8, 1.3, 2.2)
 """Seconds between classes of reveal time, as the generator has them."""
 COUNTED = "counted"
@@ -91,8 +93,9 @@ class GeneratedRoutes:
 
     town: str
     seed: int
-    count: int
+    count: int  # made before the first drive
     kinds: tuple[str, ...]  # of hazards
+    population: Population = "routes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +133,19 @@ class StudyDeclaration:
             **asdict(self),
             "comparisons": {one.name: asdict(one) for one in self.comparisons},
         }
+        # records of studies about the routes themselves have no such key
+        if isinstance(self.routes, GeneratedRoutes) and not self.is_of_generator:
+            del record["routes"]["population"]
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in record.items()
         }
+
+    @property
+    def is_of_generator(self) -> bool:
+        """Whether the study is about all routes that a generator makes."""
+        routes = self.routes
+        return isinstance(routes, GeneratedRoutes) and routes.population == "generator"
 
 
 def parse_declaration(record: Mapping[str, Any]) -> StudyDeclaration:
@@ -253,6 +265,9 @@ def read_declaration(file: Path) -> StudyDeclaration:
     strata = read_strata(reader, given.get("strata", {"by": []}))
     if ideal and strata.shares is not None:
         raise reader.refuse("strata.shares", "must be counted where ideal systems divide routes")
+    routes = read_declared_routes(reader, given["routes"])
+    if ideal and isinstance(routes, GeneratedRoutes) and routes.population == "generator":
+        raise reader.refuse("ideal", "needs routes.population = routes: it drives all of them")
     return StudyDeclaration(
         name=reader.read_text(given["name"], "name"),
         comparisons=comparisons,
@@ -261,7 +276,7 @@ def read_declaration(file: Path) -> StudyDeclaration:
         batch=reader.read_count(given.get("batch", 8), "batch", 1, 1000),
         floor=floor,
         strata=strata,
-        routes=read_declared_routes(reader, given["routes"]),
+        routes=routes,
         seed=reader.read_count(given.get("seed", 1), "seed", 0),
         seeds=read_declared_seeds(reader, given.get("seeds", 1)),
         ideal=ideal,
@@ -364,10 +379,10 @@ def read_declared_routes(
     if isinstance(value, str):
         return (f"routes={reader.read_text(value, 'routes')}",)
     given = reader.read_mapping(
-        value, "routes", ("file", "hazards", "town", "seed", "count", "kinds")
+        value, "routes", ("file", "hazards", "town", "seed", "count", "kinds", "population")
     )
     if "file" in given:
-        for name in ("town", "seed", "count", "kinds"):
+        for name in ("town", "seed", "count", "kinds", "population"):
             if name in given:
                 raise reader.refuse(f"routes.{name}", "is of a generator; leave it or file out")
         hazards = given.get("hazards")
@@ -379,11 +394,17 @@ def read_declared_routes(
             raise reader.refuse(f"routes.{name}", "is missing; or name a file")
     if "hazards" in given:
         raise reader.refuse("routes.hazards", "belongs to a file; a generator has kinds")
+    population: Population = "routes"
+    asked = given.get("population", population)
+    known = get_args(Population)
+    if reader.read_choice(asked, "routes.population", "population", known) == "generator":
+        population = "generator"
     return GeneratedRoutes(
         town=reader.read_text(given["town"], "routes.town"),
         seed=reader.read_count(given.get("seed", 0), "routes.seed", 0),
         count=reader.read_count(given["count"], "routes.count", 1, 10_000),
         kinds=reader.read_texts(given.get("kinds", []), "routes.kinds"),
+        population=population,
     )
 
 

@@ -7,7 +7,7 @@ same command resumes: batches that are driven are gone through again by their re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,7 @@ import numpy as np
 from harness.campaign.folder.assignments import write_assignments
 from harness.campaign.folder.campaign_folder import write_header
 from harness.campaign.planning.limits import refuse_unnameable
+from harness.campaign.planning.plan import get_maps_folder
 from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.kept_slots import KeptSlots
 from harness.campaign.running.runner import ProgressListener
@@ -30,7 +31,9 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import iter_ledger_lines, rebuild_ledger
 from harness.records.reading import CampaignRecords
 from harness.types.vocabulary import Floats
-from studies.decide.declaration import StudyDeclaration
+from harness.world.routes.placements import Check
+from studies.decide.declaration import GeneratedRoutes, StudyDeclaration
+from studies.decide.generated import RouteTurns, open_generator_check, open_route_turns
 from studies.decide.log import DecideLog
 from studies.decide.monitor import RouteBatch
 from studies.decide.outcomes import read_outcomes
@@ -63,7 +66,7 @@ class MissingResultError(Exception):
     """An attempt of a batch has no result: a study without it would be biased."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairBatch:
     """Pairs that are driven together.
 
@@ -72,12 +75,14 @@ class PairBatch:
         seeds: (n,) of the pairs.
         batch: their routes, and the chances of the strata.
         arms: that are driven on all of them.
+        made: names of routes that a generator made for them; empty where there is none.
     """
 
     number: int
     seeds: tuple[int, ...]
     batch: RouteBatch
     arms: tuple[Arm, ...]
+    made: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -91,6 +96,7 @@ class StudyState:
         spent: of the budget: arms of each pair, of one that was sampled again as well.
         batches: that were driven.
         visits: of each route.
+        turns: which of a generator's routes is next; None where there is no generator.
     """
 
     stratified: StratifiedRoutes
@@ -100,6 +106,7 @@ class StudyState:
     batches: int = 0
     pairs: int = 0
     visits: dict[int, int] = field(default_factory=dict)
+    turns: RouteTurns | None = None
 
     @property
     def open_comparisons(self) -> list[ComparisonProgress]:
@@ -122,10 +129,21 @@ class StudyDriver:
         executor: Executor = build_part(plan.campaign["executor"], "executor")
         self._memory_limit = executor.memory_limit
         self._slots = KeptSlots(executor)
+        self._stack, self._check = ExitStack(), list[Check]()
 
     def close(self) -> None:
         """Close the slots: simulators end."""
         self._slots.close()
+        self._stack.close()
+
+    def get_placement_check(self) -> Check:
+        """Return what a generator checks hazards with: a simulator, started by the first call."""
+        asked = self.plan.declaration.routes
+        assert isinstance(asked, GeneratedRoutes)
+        if not self._check:
+            maps = get_maps_folder(self.plan.campaign)
+            self._check.append(open_generator_check(self._stack, asked, maps))
+        return self._check[0]
 
     def drive_attempts(self, keys: Sequence[AttemptKey]) -> dict[AttemptKey, dict[str, float]]:
         """Drive all that have no result; return the outcomes of all.
@@ -211,6 +229,9 @@ def drive_study(plan: DecidePlan, driver: StudyDriver, log: DecideLog) -> Iterat
         comparisons=start_comparisons(
             declaration.comparisons, declaration.floor, len(stratified.strata)
         ),
+        turns=open_route_turns(plan, driver.folder, driver.get_placement_check)
+        if declaration.is_of_generator
+        else None,
     )
     yield state
     while (batch := sample_batch(plan, state)) is not None:
@@ -284,8 +305,19 @@ def sample_batch(plan: SampledStudy, state: StudyState) -> PairBatch | None:
     # (1, n, 3) from 0 to 1: the stratum, the route in it, the seed
     uniform = random.random((1, count, 3))
     routes = state.stratified.population.sample_routes(chances, uniform[..., :2])
-    seeds = choose_seeds(plan.declaration.seeds, state.visits, routes[0].tolist(), uniform[0, :, 2])
-    return PairBatch(number, seeds, RouteBatch(routes, chances), arms)
+    places, visits, made = routes[0].tolist(), state.visits, tuple[str, ...]()
+    if state.turns is not None:
+        # each pair has a new route: its first visit
+        made = tuple(state.turns.take_route(stratum) for stratum in places)
+        places, visits = list(range(count)), {}
+    seeds = choose_seeds(plan.declaration.seeds, visits, places, uniform[0, :, 2])
+    return PairBatch(
+        number=number,
+        seeds=seeds,
+        batch=RouteBatch(routes, chances),
+        arms=arms,
+        made=made,
+    )
 
 
 def choose_seeds(
@@ -307,11 +339,17 @@ def choose_seeds(
     return tuple(seeds)
 
 
+def list_batch_routes(state: StudyState, batch: PairBatch) -> list[str]:
+    """Return the name of each pair's route."""
+    places = batch.batch.routes[0].tolist()
+    return list(batch.made) or [state.stratified.routes[place] for place in places]
+
+
 def list_batch_attempts(state: StudyState, batch: PairBatch) -> list[AttemptKey]:
     """Return the attempts of a batch, pairs together."""
     return [
-        AttemptKey(arm, state.stratified.routes[route], seed)
-        for route, seed in zip(batch.batch.routes[0].tolist(), batch.seeds, strict=True)
+        AttemptKey(arm, route, seed)
+        for route, seed in zip(list_batch_routes(state, batch), batch.seeds, strict=True)
         for arm in batch.arms
     ]
 
@@ -325,13 +363,13 @@ def take_in_batch(
     """Bet on the differences of a batch, and decide what can be decided."""
     keys = list_batch_attempts(state, batch)
     population = state.stratified.population
-    pairs = list(zip(batch.batch.routes[0].tolist(), batch.seeds, strict=True))
+    pairs = list(zip(list_batch_routes(state, batch), batch.seeds, strict=True))
     for one in state.open_comparisons:
         a, b = plan.arms[one.declared.name]
         # (1, n) differences b less a
         differences = [
-            outcomes[AttemptKey(b, state.stratified.routes[route], seed)][one.declared.outcome]
-            - outcomes[AttemptKey(a, state.stratified.routes[route], seed)][one.declared.outcome]
+            outcomes[AttemptKey(b, route, seed)][one.declared.outcome]
+            - outcomes[AttemptKey(a, route, seed)][one.declared.outcome]
             for route, seed in pairs
         ]
         one.learn(population, batch.batch, np.array([differences]))
@@ -346,12 +384,14 @@ def make_pair_lines(state: StudyState, batch: PairBatch) -> Iterator[dict[str, o
     population = state.stratified.population
     shares, chances = population.shares.tolist(), batch.batch.chances[0].tolist()
     wanted = [one.declared.name for one in state.open_comparisons]
-    for route, seed in zip(batch.batch.routes[0].tolist(), batch.seeds, strict=True):
-        stratum = int(population.strata[route])
+    places = batch.batch.routes[0].tolist()
+    names = list_batch_routes(state, batch)
+    for place, route, seed in zip(places, names, batch.seeds, strict=True):
+        stratum = int(population.strata[place])
         yield {
             "is": PAIR,
             "batch": batch.number,
-            "route": state.stratified.routes[route],
+            "route": route,
             "seed": seed,
             "stratum": state.stratified.strata[stratum],
             "share": shares[stratum],

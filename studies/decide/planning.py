@@ -30,7 +30,12 @@ from harness.records.arms import ABSENT_VALUES, Arm, find_meant_arms
 from harness.records.names import escape_file_name
 from harness.world.routes.generate import SHIPPED, refuse_unknown_kinds
 from studies.decide.declaration import GeneratedRoutes, StudyDeclaration
-from studies.decide.population import StratifiedRoutes, name_strata, stratify_routes
+from studies.decide.population import (
+    StratifiedRoutes,
+    name_strata,
+    stratify_generator,
+    stratify_routes,
+)
 
 FACTOR_GROUPS = (
     *("driver", "link", "message_format", "attack", "defence", "compensate", "compute", "brakes"),
@@ -213,8 +218,11 @@ def list_route_words(declaration: StudyDeclaration, generated: Path | None) -> t
         if generated is None:
             return ()
         files = (("file", "routes.xml"), ("hazards", "hazards.json"))
+        # routes that are sampled one by one may lead along the same way
+        repeats = ("routes.repeats=true",) if declaration.is_of_generator else ()
         return (
             "routes=crucible05",
+            *repeats,
             *(f"routes.{name}='{generated / file}'" for name, file in files),
         )
     return declaration.routes
@@ -247,13 +255,18 @@ def plan_study(words: StudyWords, generated: Path | None) -> DecidePlan:
     names = name_strata(planned.assignments, strata, get_maps_folder(campaign))
     routes = [assignment.route.name for assignment in planned.assignments]
     place = f"{words.file}: strata.shares"
+    stratified = (
+        stratify_generator(dict(enumerate(names)), len(names), strata.shares, place)
+        if words.declaration.is_of_generator
+        else stratify_routes(routes, names, strata.shares, place)
+    )
     return DecidePlan(
         words=words,
         campaign=campaign,
         planned=planned,
         arms=comparisons,
         ideal=ideal,
-        stratified=stratify_routes(routes, names, strata.shares, place),
+        stratified=stratified,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,27 +23,30 @@ ALL_ROUTES = "all routes"
 NO_HAZARD, UNKNOWN_REVEAL = "no hazard", "no reveal time"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class StratifiedRoutes:
     """Routes with the names of their strata.
 
     Attributes:
         routes: names, in the order of the campaign.
         strata: names, sorted.
-        population: the same in numbers.
+        population: the same in numbers; of a generator: one place for each stratum.
+        counts: routes of each stratum that shares were counted on.
+        by_number: strata of the generator's routes that are made; empty where there is none.
     """
 
     routes: tuple[str, ...]
     strata: tuple[str, ...]
     population: RoutePopulation
+    counts: tuple[int, ...]
+    by_number: Mapping[int, str] = field(default_factory=dict)
 
     def list_strata(self) -> list[dict[str, str | float | int]]:
         """Return the strata as the record has them."""
-        counts = np.bincount(self.population.strata, minlength=len(self.strata)).tolist()
         shares = self.population.shares.tolist()
         return [
             {"name": name, "routes": count, "share": share}
-            for name, count, share in zip(self.strata, counts, shares, strict=True)
+            for name, count, share in zip(self.strata, self.counts, shares, strict=True)
         ]
 
 
@@ -100,8 +103,33 @@ def stratify_routes(
     numbers = np.array([strata.index(name) for name in names], np.int64)
     expected = np.full(len(strata), PRIOR_SQUARE)
     return StratifiedRoutes(
-        tuple(routes), tuple(strata), RoutePopulation(numbers, expected, declared)
+        routes=tuple(routes),
+        strata=tuple(strata),
+        population=RoutePopulation(numbers, expected, declared),
+        counts=tuple(np.bincount(numbers, minlength=len(strata)).tolist()),
     )
+
+
+def stratify_generator(
+    by_number: Mapping[int, str], count: int, shares: Mapping[str, float] | None, place: str
+) -> StratifiedRoutes:
+    """Return a generator's population: its strata are those of its first routes, as are shares.
+
+    Args:
+        by_number: strata of its routes.
+        count: routes that shares are counted on.
+        shares: by name of the stratum; None: counted.
+        place: of the shares, for messages.
+    """
+    counted = stratify_routes(
+        [str(number) for number in range(count)],
+        [by_number[number] for number in range(count)],
+        shares,
+        place,
+    )
+    places = np.arange(len(counted.strata))
+    population = RoutePopulation(places, counted.population.expected, counted.population.shares)
+    return replace(counted, population=population, by_number=by_number)
 
 
 def divide_by_ideal(
@@ -127,4 +155,4 @@ def divide_by_ideal(
     counts = np.bincount(strata).astype(np.float64)
     squares = np.bincount(strata, (together - alone) ** 2).astype(np.float64)
     expected = estimate_mean_squares(counts, squares, prior=PRIOR_SQUARE)
-    return StratifiedRoutes(made.routes, made.strata, RoutePopulation(strata, expected))
+    return replace(made, population=RoutePopulation(strata, expected))

@@ -85,7 +85,7 @@ def show_study_plan(plan: DecidePlan) -> None:
     declaration = plan.declaration
     console.print(make_comparisons_table(plan))
     strata = FittingTable(
-        title=f"{len(plan.stratified.routes)} routes in {plan.planned.town}",
+        title=describe_population(plan),
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
@@ -109,6 +109,14 @@ def show_study_plan(plan: DecidePlan) -> None:
             f"{names}: {count} drives before the first batch, in addition; routes on which the"
             " first one fails become one more stratum",
         )
+
+
+def describe_population(plan: DecidePlan) -> str:
+    """Return what the study is about, in a few words."""
+    count, town = len(plan.stratified.routes), plan.planned.town
+    if plan.declaration.is_of_generator:
+        return f"all routes of the generator in {town}; shares counted on {count}"
+    return f"{count} routes in {town}"
 
 
 def make_comparisons_table(plan: DecidePlan) -> FittingTable:

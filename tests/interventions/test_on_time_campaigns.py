@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from crucible.subcommands import dispatch_subcommand
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.records.schema import TABLES
 from harness.types.record_names import DIFFERENCES
@@ -83,3 +84,37 @@ def test_everything_on_time_drives_as_if_undisturbed(driven: Path, condition: st
     changes = read_stored_table(repaired / "box_changes.parquet", "box_changes")
     assert len(changes) > 0
     assert set(changes["pattern"]) <= set(DIFFERENCES)
+
+
+@pytest.mark.thorough
+def test_effects_by_driver_are_those_of_the_drives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two routes under latency, with and without boxes on time: the example of the drivers page."""
+    out, routes = tmp_path / "out", write_route(tmp_path, "step", "hop")
+    chosen = ("interference=latency", "intervention=on_time_all", "driver=[default,idm]")
+    short = ("system=ideal_late", "routes.hazards=null", "traffic=none", f"out={out}")
+    done = run(routes, *chosen, *short)
+    assert done.returncode == 0, done.stdout + done.stderr
+    monkeypatch.chdir(tmp_path)
+    assert dispatch_subcommand(["effects", str(out), "--out", "tables"]) == 0
+    # seconds to the goal of each driver, read from the results
+    seconds: dict[tuple[str, str], list[float]] = {}
+    for key, place in CampaignRecords(out).find_attempts().items():
+        taken = json.loads((place / "result.json").read_text())["meta"]["duration_game"]
+        seconds.setdefault((key.arm["driver"], key.arm["intervention"]), []).append(taken)
+    effects = pd.read_csv(tmp_path / "tables" / "effects.csv")
+    rows = effects[effects["outcome"] == "time to goal, s"].set_index("of")
+    assert len(rows) == 2
+    for driver in ("default", "idm"):
+        (name,) = (of for of in rows.index if ("idm" in of) == (driver == "idm"))
+        for column, intervention in (("without", "none"), ("with", "on_time_all")):
+            expected = sum(seconds[driver, intervention]) / 2
+            assert rows.loc[name, column] == pytest.approx(expected, abs=0.06)
+    assert seconds["idm", "none"] != seconds["default", "none"]
+    # one row for each outcome that is tested: the effect of the same repair with both drivers
+    drivers = pd.read_csv(tmp_path / "tables" / "effects_drivers.csv")
+    assert set(drivers["reference driver"]) == {"default"}
+    assert set(drivers["other driver"]) == {"idm"}
+    assert list(drivers["pairs"]) == [2] * len(drivers)
+    assert set(drivers["outcome"]) == {"violations, %", "collisions, %", "driving score"}

@@ -22,16 +22,17 @@ from tests.conftest import ROOT
 from tests.studies.decide.declared import write_study
 
 PATIENCE = 300.0
+SLURM = ("executor=slurm", "executor.cluster=local")
 
 
-def command(study: Path, out: Path) -> list[str]:
-    words = ["decide", str(study), f"out={out}", "progress=plain", "executor.workers=1"]
+def command(study: Path, out: Path, *executor: str) -> list[str]:
+    words = ["decide", str(study), f"out={out}", "progress=plain", *executor, "executor.workers=1"]
     return [sys.executable, "-m", "crucible", *words]
 
 
-def drive(study: Path, out: Path) -> subprocess.CompletedProcess[str]:
+def drive(study: Path, out: Path, *executor: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(study, out),
+        command(study, out, *executor),
         check=False,
         cwd=ROOT,
         env=environment(),
@@ -39,6 +40,26 @@ def drive(study: Path, out: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=600,
     )
+
+
+def drive_and_kill(study: Path, out: Path, results: int, *executor: str) -> None:
+    """Drive until there are so many results, then kill the command."""
+    runner = subprocess.Popen(
+        command(study, out, *executor),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + PATIENCE
+        while len(list(out.glob("episodes/*/*/*/*/try*/result.json"))) < results:
+            assert runner.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    finally:
+        os.kill(runner.pid, signal.SIGKILL)
+        runner.wait()
 
 
 @pytest.mark.thorough
@@ -59,24 +80,9 @@ def test_a_study_is_driven_killed_resumed_and_read(
     done = drive(study, whole)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "out of budget" in done.stdout
-    # killed after its first result, it goes on and writes the same
-    runner = subprocess.Popen(
-        command(study, parts),
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until = time.monotonic() + PATIENCE
-        while not list(parts.glob("episodes/*/*/*/*/try1/result.json")):
-            assert runner.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.1)
-    finally:
-        os.kill(runner.pid, signal.SIGKILL)
-        runner.wait()
-    again = drive(study, parts)
+    # killed under Slurm after its first result, it ends on Ray and writes the same
+    drive_and_kill(study, parts, 1, *SLURM)
+    again = drive(study, parts, "executor=ray")
     assert again.returncode == 0, again.stdout + again.stderr
     assert (parts / DECIDE_FILE).read_bytes() == (whole / DECIDE_FILE).read_bytes()
     results = [path for path in files(whole) if path.name == "boxes.parquet"]
