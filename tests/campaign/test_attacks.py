@@ -73,6 +73,18 @@ def test_settings_without_either_do_not_name_the_groups() -> None:
     ("system", "words", "line"),
     [
         ("fcooper", ["attack=ghost"], "ghost_attack acts on boxes or points, and the system's"),
+        ("late", ["attack=perturbation"], "perturbation_attack acts on feature maps, and the sys"),
+        (
+            "fcooper",
+            [
+                "attack=perturbation",
+                "attack.perturbation.knowledge=surrogate",
+                "attack.perturbation.surrogate=codriving",
+            ],
+            r"surrogate = codriving does not fuse the system's maps \(valid: attfuse, disconet",
+        ),
+        ("fcooper", ["defence=omission"], "omission judges boxes, and partners share feature maps"),
+        ("ideal_late", ["defence=match"], "match needs the ego's sweep, and the system"),
         ("early", ["attack=sybil"], "sybil_attack acts on boxes, and the system's partners share"),
         ("early", ["defence=free_space"], "free_space judges boxes, and partners share points"),
         ("ideal_late", ["defence=free_space"], "free_space needs the ego's sweep, and the system"),
