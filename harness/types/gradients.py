@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from harness.types.vocabulary import Boxes, Features, Observation, Pose, Singles
 
@@ -55,7 +55,7 @@ class GradientSystem(Protocol):
     """A system through whose network a gradient flows back to what partners send."""
 
     @classmethod
-    def list_surrogates(cls, **settings: object) -> Sequence[str]:
+    def list_surrogates(cls, **settings: Any) -> Sequence[str]:
         """Return the schemes whose fusion and heads can stand for those of the system.
 
         Args:

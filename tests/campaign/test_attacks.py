@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.attempt import read_checked_table
 from harness.campaign.settings.config import hash_settings
 from harness.common.errors import UserError
 from harness.records.arms import Arm
@@ -249,3 +250,32 @@ def test_free_space_rejects_the_ghost_and_the_records_agree(driven: Path) -> Non
     # a ghost that is rejected is not believed
     assert not ((rows["stopped"] > 0) & (rows["believed"] > 0)).any()
     assert "defence" in json.loads((place / "timing.json").read_text())["seconds"]
+
+
+@pytest.mark.thorough
+def test_a_perturbation_reaches_the_ego_within_its_bound_and_is_read_again(
+    tmp_path: Path,
+) -> None:
+    """Perturb feature maps of a drive, next to a defence that fuses each of them alone."""
+    done = run(
+        write_route(tmp_path, "step"),
+        *("system=fcooper", "interference=none", "routes.hazards=null", "defence=match"),
+        *("attack=perturbation", "attack.perturbation.aim=create"),
+        *("attack.perturbation.distance=12", "attack.perturbation.steps=3"),
+        f"out={tmp_path / 'out'}",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    campaign = CampaignRecords(tmp_path / "out")
+    ((key, place),) = campaign.find_attempts().items()
+    rows = read_checked_table(campaign, "attacks", key)
+    assert len(rows) > 3
+    # single precision of sums
+    assert rows["perturbation"].between(0.5, 1.0 + 1e-5).all()
+    assert (rows["loss_after"] < rows["loss_before"]).all()
+    assert rows["added"].max() == 1
+    judged = read_checked_table(campaign, "defences", key)
+    assert set(judged["check"]) == {"match"}
+    whole = judged.groupby(["frame", "sender"])["whole"].any()
+    passed = rows.set_index(["frame", "sender"])["passed"]
+    assert (passed == ~whole.loc[passed.index]).all()
+    assert {"attack", "defence"} <= set(json.loads((place / "timing.json").read_text())["seconds"])

@@ -374,6 +374,7 @@ def test_files_make_defences(path: Path) -> None:
         (lambda: Plausibility(sender_speed=-1.0), r"sender_speed = -1 m/s: must be ≥ 0"),
         (lambda: Match(loss=-1.0), r"loss = -1 : must be ≥ 0"),
         (lambda: Omission(share=2.0), r"share = 2: must be from 0 to 1"),
+        (lambda: Omission(classes=["car"]), r"classes = \['car'\]: one or more of vehicle, ped"),
         (lambda: Omission(witnesses=0), r"witnesses = 0: must be ≥ 1"),
         (lambda: Omission(forgetting=0.0), r"forgetting = 0: must be > 0 and ≤ 1"),
     ],
@@ -501,9 +502,11 @@ def test_who_leaves_out_what_it_must_see_is_rejected_after_some_messages() -> No
     # an honest unit, again and again
     check.reset(1)
     assert not any(judge_omissions(check, seen, seen, 10))
-    # half of them is what honest detectors may miss
+    # a third of them is what honest detectors may miss; a pedestrian is no evidence
+    three = Boxes.join([seen, car(18.0, -4.0)])
+    walker = Boxes(car(15.0, 0.0).geometry, np.array([PEDESTRIAN]), np.ones(1))
     check.reset(1)
-    assert not any(judge_omissions(check, seen[:1], seen, 10))
+    assert not any(judge_omissions(check, three[:2], Boxes.join([three, walker]), 10))
 
 
 def test_what_a_sender_cannot_see_is_not_held_against_it() -> None:

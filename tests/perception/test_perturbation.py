@@ -153,7 +153,7 @@ def send(
     corridor = RouteCorridor(route())
     corridor.follow_ego(EGO_IN_WORLD)
     seen: EgoObservation = ego()
-    arrived = []
+    arrived: list[Message] = []
     for step in steps:
         now = 5.0 + 0.2 * step
         channel.note_attack_scene(
@@ -218,7 +218,7 @@ def test_noise_differs_from_message_to_message() -> None:
     _, (first, second) = send(attack, standing_car(), steps=(0, 1))
     honest = features_of(message_of("fcooper"))
     changes = [features_of(message).maps[0] - honest.maps[0] for message in (first, second)]
-    assert not np.array_equal(*changes)
+    assert not np.array_equal(changes[0], changes[1])
 
 
 @pytest.mark.parametrize("settings", [{"partners": 0}, {"bound": 0.0}])

@@ -110,7 +110,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
             # parts of `system`
             if actors.perception.security.attack is not None:
-                seconds["attack"] = actors.perception.security.attack.seconds
+                seconds["attack"] = actors.perception.security.attack.lying_seconds
             if actors.perception.security.defence is not None:
                 seconds["defence"] = actors.perception.security.seconds
         scenery = list_scenery_near_route(context.world, context.route)

@@ -115,7 +115,7 @@ class Attack(Disturbance):
         surrogate: scheme whose network an attack by gradient uses instead; None: the system's.
         liars: partners that lie at this planning step.
         lies: by sender and frame of capture.
-        seconds: wall-clock in which lies were made.
+        lying_seconds: wall-clock in which lies were made.
     """
 
     name = "attack"
@@ -125,7 +125,7 @@ class Attack(Disturbance):
     needs_gradients = False
     system: GradientSystem | None = None
     surrogate: str | None = None
-    seconds = 0.0
+    lying_seconds = 0.0
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class Attack(Disturbance):
             return message
         began = time.perf_counter()
         lying = self.lie_in_message(message)
-        self.seconds += time.perf_counter() - began
+        self.lying_seconds += time.perf_counter() - began
         moved = self._moved.get(key, NO_SHIFT)
         lie = describe_lie(message, lying, moved)
         altered = lying.message is not message

@@ -56,7 +56,7 @@ class PerturbationAttack(CorridorAttack):
         aim: Literal["hide", "create"] = "hide",  # hide, or create
         knowledge: Knowledge = "victim",  # victim, network, surrogate or none
         surrogate: str | None = None,  # scheme of the surrogate network; null unless it is needed
-        bound: float = 0.5,  # of the change of each value of a map (L-infinity)
+        bound: float = 1.0,  # of the change of each value of a map (L-infinity)
         steps: int = 10,  # of gradient descent for each message
         ahead: float = 60.0,  # m of the ego's way on which road users are hidden
         aside: float = 6.0,  # m from the way

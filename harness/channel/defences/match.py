@@ -42,7 +42,7 @@ class Match(Defence):
     def __init__(
         self,
         *,
-        loss: float = 0.8,  # of a match, for each detection of the ego, at most
+        loss: float = 0.7,  # of a match, for each detection of the ego, at most
         added_score: float = 0.5,  # 0 to 1, of a detection added in free space, at most
         reach: float = 30.0,  # m from the ego within which detections are compared
         rays: int = 8,  # that cross an added detection and return from behind it, at least

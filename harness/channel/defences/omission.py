@@ -28,15 +28,15 @@ from harness.channel.defences.defence import (
 from harness.channel.disturbance import refuse_negative
 from harness.common.errors import UserError
 from harness.types.geometry import compute_relative_pose
-from harness.types.vocabulary import Boxes, Floats, Mask, Message, Singles
+from harness.types.vocabulary import CLASSES, Boxes, Floats, Mask, Message, Singles
 
-BESIDE = 0.3
+ASIDE = 0.3
 """Metres from a line of sight at which a return of the ego's sweep blocks it."""
 ENDS = 3.0
 """Metres at both ends of a line of sight in which returns are of the sender or of the road user."""
-OWN_BODY = 4.0
+SENDER_BODY = 4.0
 """Metres from a sender's LiDAR within which a box is the sender itself."""
-BLOCK = 64
+PLACES = 64
 """Lines of sight are cut into so many places where returns are looked for."""
 
 
@@ -54,13 +54,18 @@ class Omission(Defence):
         sender_reach: float = 30.0,  # m from the sender within which it must perceive
         ego_reach: float = 40.0,  # m from the ego within which its own detections are evidence
         score: float = 0.5,  # 0 to 1, of a detection that is evidence, at least
+        classes: Sequence[str] = ("vehicle",),  # that are evidence: vehicle, pedestrian, cyclist
         witnesses: int = 2,  # partners that state what the ego does not perceive, at least
-        share: float = 0.5,  # of the road users that a sender must see, left out at most
+        share: float = 0.4,  # of the road users that a sender must see, left out at most
         least: float = 5.0,  # road users that a sender must have had to state before it is judged
         forgetting: float = 0.95,  # factor, by which earlier evidence counts less with each message
     ) -> None:
         refuse_negative(self.name, "m", sender_reach=sender_reach, ego_reach=ego_reach)
         refuse_negative(self.name, "", least=least)
+        unknown = sorted(set(classes) - set(CLASSES))
+        if unknown or not classes:
+            valid = ", ".join(CLASSES)
+            raise UserError(f"{self.name}.classes = {list(classes)}: one or more of {valid}")
         for setting, value in (("score", score), ("share", share)):
             if not 0 <= value <= 1:
                 raise UserError(f"{self.name}.{setting} = {value:g}: must be from 0 to 1")
@@ -71,6 +76,7 @@ class Omission(Defence):
         self.sender_reach, self.ego_reach, self.score = sender_reach, ego_reach, score
         self.witnesses, self.share, self.least = witnesses, share, least
         self.forgetting = forgetting
+        self.classes = [CLASSES.index(name) for name in classes]
         self._counts: dict[str, tuple[float, float]] = {}  # had to be stated, and left out
         self._heard: dict[str, int] = {}
 
@@ -130,8 +136,9 @@ class Omission(Defence):
         sender = compute_relative_pose(
             messages[number].lidar_in_world, scene.observation.lidar_in_world
         )
+        evidence = evidence[np.isin(evidence.classes, self.classes)]
         away = np.hypot(evidence.geometry[:, 0] - sender.x, evidence.geometry[:, 1] - sender.y)
-        expected = evidence[(away > OWN_BODY) & (away <= self.sender_reach)]
+        expected = evidence[(away > SENDER_BODY) & (away <= self.sender_reach)]
         eye = np.array([sender.x, sender.y, sender.z])
         blocking = join_boxes_without_duplicates([alone, *placed])
         sweep = scene.observation.points_in_lidar
@@ -168,7 +175,7 @@ def has_free_line(eye: Floats, box: Floats, *, blocking: Boxes, sweep: Singles) 
     """
     target = box[:3] + np.array([0.0, 0.0, box[5] / 4])
     way = math.hypot(target[0] - eye[0], target[1] - eye[1])
-    steps = np.linspace(0.0, 1.0, BLOCK)[:, None]
+    steps = np.linspace(0.0, 1.0, PLACES)[:, None]
     # (places, 3) between both ends
     line = eye + steps * (target - eye)
     line = line[(steps[:, 0] * way > ENDS) & ((1.0 - steps[:, 0]) * way > ENDS)]
@@ -200,4 +207,4 @@ def _meets_returns(eye: Floats, target: Floats, sweep: Singles) -> bool:
     points, along = sweep[between, :3].astype(np.float64), along[between]
     across = (points[:, :2] - eye[:2]) @ np.array([-way[1], way[0]]) / length
     height = eye[2] + along / length * (target[2] - eye[2])
-    return bool(((np.abs(across) <= BESIDE) & (points[:, 2] >= height)).any())
+    return bool(((np.abs(across) <= ASIDE) & (points[:, 2] >= height)).any())
