@@ -70,10 +70,10 @@ class MessageObjective:
         with torch.enable_grad():
             leaves = [leaf.requires_grad_() for leaf in self._make_leaves(features)]
             loss = self._compute_loss(leaves)
-            found = torch.autograd.grad(loss, leaves, allow_unused=True)
+            computed = torch.autograd.grad(loss, leaves, allow_unused=True)
         gradients = (
             np.zeros(leaf.shape[1:], np.float32) if one is None else one[0].cpu().numpy()
-            for leaf, one in zip(leaves, found, strict=True)
+            for leaf, one in zip(leaves, computed, strict=True)
         )
         return float(loss.detach()), tuple(gradients)
 
@@ -108,13 +108,13 @@ def find_target_cells(raised_targets: Boxes, grid: PillarGrid) -> Mask:
     y = grid.low[1] + grid.cell * (np.arange(rows) + 0.5)
     # (rows, columns) each
     across, along = np.meshgrid(x, y)
-    found = np.zeros((rows, columns), np.bool_)
+    covered = np.zeros((rows, columns), np.bool_)
     for box in raised_targets.geometry:
         dx, dy = across - box[0], along - box[1]
         forward = dx * np.cos(box[6]) + dy * np.sin(box[6])
         right = dy * np.cos(box[6]) - dx * np.sin(box[6])
-        found |= (np.abs(forward) <= box[3] / 2 + AROUND) & (np.abs(right) <= box[4] / 2 + AROUND)
-    return found
+        covered |= (np.abs(forward) <= box[3] / 2 + AROUND) & (np.abs(right) <= box[4] / 2 + AROUND)
+    return covered
 
 
 def raise_targets(

@@ -78,14 +78,14 @@ def test_gradients_lower_the_loss_more_than_noise_of_the_same_bound(scheme: str,
     objective = system_of(scheme).make_objective(request(scheme, goal=goal))
     assert objective is not None
     honest = features_of(message_of(scheme))
-    found = descend_gradient(objective, honest, bound=BOUND, steps=3)
-    before, after = objective.measure_loss(honest), objective.measure_loss(found)
+    lowest = descend_gradient(objective, honest, bound=BOUND, steps=3)
+    before, after = objective.measure_loss(honest), objective.measure_loss(lowest)
     noisy = [objective.measure_loss(noise(honest, seed)) for seed in range(3)]
     assert after < before
     assert after < min(noisy)
     # single precision of sums
-    assert 0 < measure_change(found, honest) <= BOUND * (1 + 1e-5)
-    assert type(found) is type(honest)
+    assert 0 < measure_change(lowest, honest) <= BOUND * (1 + 1e-5)
+    assert type(lowest) is type(honest)
 
 
 @pytest.mark.parametrize("scheme", ["attfuse", "v2vnet"])
