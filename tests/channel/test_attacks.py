@@ -37,7 +37,6 @@ from tests.channel.episode import Episode, some_boxes, some_features, some_point
 
 FOLDER = Path(__file__).parents[2] / "conf" / "attack"
 FILES = sorted(path for path in FOLDER.glob("*.yaml") if path.stem not in ("none", "perturbation"))
-"""Of attacks on boxes; the one by gradient is tested with networks, in tests/perception."""
 PARTNERS: tuple[tuple[str, Kind], ...] = (
     ("roadside-0", "roadside"),
     ("vehicle-1", "vehicle"),
