@@ -32,6 +32,7 @@ STREAMS = [
     "analysis/sign_flip",
     "answers",
     "attack/*/*",
+    "attack/*/noise/*/*",
     "azimuth",
     "calibrate effects/*",
     "calibrate pages/*/*",

@@ -25,8 +25,9 @@ from agents.perception.fusion.base import (
     NoFusion,
     Partner,
 )
-from agents.perception.fusion.catalogue import find_shipped_class
+from agents.perception.fusion.catalogue import INTERMEDIATE, find_shipped_class
 from agents.perception.fusion.driving_request import DrivingRequest
+from agents.perception.gradients import MessageObjective, load_surrogate, raise_targets
 from agents.perception.loading import (
     list_weight_files,
     load_network,
@@ -35,6 +36,7 @@ from agents.perception.loading import (
 )
 from harness.types.drivers import RouteDriver
 from harness.types.geometry import compute_relative_pose, transform_boxes, transform_points
+from harness.types.gradients import ObjectiveRequest
 from harness.types.systems import FusionStage, PerceivingSystem
 from harness.types.vocabulary import (
     Boxes,
@@ -66,6 +68,8 @@ class NetworkSystem(PerceivingSystem):
     reads_messages = True
     stage: type[FusionModule]
     """The fusion module, or what it is a subclass of."""
+    _encoded: tuple[Observation, Maps, float] | None = None
+    """The last observation, its maps and its LiDAR's height: some defences ask again."""
 
     def __init__(
         self,
@@ -154,9 +158,12 @@ class NetworkSystem(PerceivingSystem):
 
     def _encode_observation(self, observation: Observation) -> tuple[Maps, float]:
         """Return the feature maps of a sweep, and the height of its LiDAR above the road."""
-        points = observation.points_in_lidar
-        height = self.detector.estimate_height(points, observation.lidar_in_world)
-        return self.detector.encode_points(points, height), height
+        if self._encoded is None or self._encoded[0] is not observation:
+            points = observation.points_in_lidar
+            height = self.detector.estimate_height(points, observation.lidar_in_world)
+            maps = self.detector.encode_points(points, height)
+            self._encoded = (observation, maps, height)
+        return self._encoded[1:]
 
     def _detect_in_sweep(self, observation: Observation) -> tuple[Boxes, float]:
         """Return what is detected in one sweep, and the height of its LiDAR above the road."""
@@ -324,6 +331,60 @@ class Intermediate(NetworkSystem):
             raise TypeError(f"{message.sender} sent no features")
         maps = self.detector.receive_features(message.payload, ego, message.sender)
         return Partner(maps, compute_relative_pose(message.lidar_in_world, lidar_in_world))
+
+    @classmethod
+    def list_surrogates(
+        cls, fusion: dict[str, Any] | None = None, size: Size = "lite", **others: object
+    ) -> list[str]:
+        """Return the other shipped schemes that fuse maps of the same shapes, in size lite.
+
+        Args:
+            fusion: settings of the module with its `_target_`.
+            size: `lite` or `full`.
+            others: settings that do not matter here; a checkpoint has shapes of its own.
+        """
+        kind = find_shipped_class(str((fusion or {}).get("_target_")))
+        if size != "lite" or others.get("checkpoint") is not None or kind is None:
+            return []
+        several = issubclass(kind, IntermediateFusion) and kind.multi_scale
+        return [
+            name
+            for name, other in INTERMEDIATE.items()
+            if other is not kind and other.multi_scale == several
+        ]
+
+    def make_objective(self, request: ObjectiveRequest) -> MessageObjective | None:
+        """Return the loss of a message; None where no target lies in the network's window."""
+        detector = self.detector
+        if request.surrogate is not None:
+            detector = load_surrogate(request.surrogate)
+        fusion = detector.network.intermediate
+        assert fusion is not None
+        height: float | None = None
+        if request.ego is not None:
+            ego, height = self._encode_observation(request.ego)
+        else:
+            # what the sender itself perceives stands for what the ego perceives
+            sent = tuple(
+                torch.from_numpy(np.array(level, np.float32))[None].to(detector.device)
+                for level in request.honest.maps
+            )
+            with torch.no_grad():
+                received = detector.network.receive_maps(sent)
+                ego = tuple(fusion.warp(level, request.sender_in_ego) for level in received)
+        objective = MessageObjective(
+            detector,
+            ego=ego,
+            sender_in_ego=request.sender_in_ego,
+            goal=request.goal,
+            raised_targets=raise_targets(
+                detector,
+                request.targets_in_ego,
+                ego_lidar_in_world=request.ego_lidar_in_world,
+                height=height,
+            ),
+        )
+        return objective if objective.reaches_targets else None
 
 
 def make_request(waypoints_in_world: Floats, lidar_in_world: Pose) -> DrivingRequest:

@@ -354,6 +354,13 @@ class Channel:
         self.audit.note_stamps(dict(zip(delivered, stamped, strict=True)))
         return stamped
 
+    def find_captured(self, sender: str, frame: int) -> Payload | None:
+        """Return what a sender captured, of a message that has arrived; None of others."""
+        for pending in self._underway.get(sender, []):
+            if pending.frame == frame:
+                return pending.captured
+        return None
+
     @property
     def of_clocks(self) -> bool:
         """Whether a disturbance makes stamps of messages wrong."""

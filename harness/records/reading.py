@@ -30,9 +30,9 @@ from harness.records.ledger import find_finished_tries
 from harness.records.metrics import has_only_metrics
 from harness.records.packing.layout import PACKED, describe_missing_table
 from harness.records.schema import (
-    AFTER_SENSING,
     ALL_TABLES,
     DETECTED,
+    FURTHER_COLUMNS,
     MOST_ROWS,
     ROWS_A_STEP,
     VERSION,
@@ -322,7 +322,7 @@ def _read_parquet(file: Path, name: str, within: Path | None = None) -> pa.Table
 def is_schema(written: pa.Schema, name: str) -> bool:
     """Return whether a table has the columns of its schema.
 
-    Behind these, frames may have metrics, and others what is left after sensing.
+    Behind these, frames may have metrics, and others what is left after sensing, or an attack's.
 
     Args:
         written: what the file has.
@@ -332,11 +332,11 @@ def is_schema(written: pa.Schema, name: str) -> bool:
     fields = list(written)
     more = fields[len(known) :]
     same = pa.schema(list(map(undo_nullable, fields[: len(known)]))).equals(known)
-    after_sensing = [*AFTER_SENSING.get(name, ())]
+    further = [*FURTHER_COLUMNS.get(name, ())]
     return same and (
         not more
         or (name == "frames" and has_only_metrics(more))
-        or (bool(after_sensing) and pa.schema(more).equals(pa.schema(after_sensing)))
+        or (bool(further) and pa.schema(more).equals(pa.schema(further)))
     )
 
 

@@ -180,6 +180,13 @@ ATTACKS = _build_record_schema(
     _make_column("passed", pa.bool_(), "", "the defence did not reject the whole message"),
 )
 
+PERTURBED = (
+    _make_column("perturbation", pa.float64(), "", "largest change of a value of the maps"),
+    _make_column("loss_before", pa.float64(), "", "of the goal at the ego, with honest maps"),
+    _make_column("loss_after", pa.float64(), "", "of the goal at the ego, as sent"),
+)
+"""Further columns of `attacks.parquet`, behind the others: of attacks by gradient."""
+
 DEFENCES = _build_record_schema(
     _FRAME,
     _make_column("sender", _NAME, "", "a partner, or a forged identity"),
@@ -340,6 +347,8 @@ AFTER_SENSING = {
 }
 """Further columns, behind the others: of attempts whose system reads points, where these may have
 been changed by a LiDAR's sensitivity, weather or another disturbance of sweeps."""
+FURTHER_COLUMNS = {**AFTER_SENSING, "attacks": PERTURBED}
+"""All columns that a table may have behind the others, but for metrics."""
 ALL_TABLES = {
     **TABLES,
     "points": POINTS,

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.attempt import read_checked_table
 from harness.campaign.settings.config import hash_settings
 from harness.common.errors import UserError
 from harness.records.arms import Arm
@@ -73,6 +74,18 @@ def test_settings_without_either_do_not_name_the_groups() -> None:
     ("system", "words", "line"),
     [
         ("fcooper", ["attack=ghost"], "ghost_attack acts on boxes or points, and the system's"),
+        ("late", ["attack=perturbation"], "perturbation_attack acts on feature maps, and the sys"),
+        (
+            "fcooper",
+            [
+                "attack=perturbation",
+                "attack.perturbation.knowledge=surrogate",
+                "attack.perturbation.surrogate=codriving",
+            ],
+            r"surrogate = codriving does not fuse the system's maps \(valid: attfuse, disconet",
+        ),
+        ("fcooper", ["defence=omission"], "omission judges boxes, and partners share feature maps"),
+        ("ideal_late", ["defence=match"], "match needs the ego's sweep, and the system"),
         ("early", ["attack=sybil"], "sybil_attack acts on boxes, and the system's partners share"),
         ("early", ["defence=free_space"], "free_space judges boxes, and partners share points"),
         ("ideal_late", ["defence=free_space"], "free_space needs the ego's sweep, and the system"),
@@ -237,3 +250,32 @@ def test_free_space_rejects_the_ghost_and_the_records_agree(driven: Path) -> Non
     # a ghost that is rejected is not believed
     assert not ((rows["stopped"] > 0) & (rows["believed"] > 0)).any()
     assert "defence" in json.loads((place / "timing.json").read_text())["seconds"]
+
+
+@pytest.mark.thorough
+def test_a_perturbation_reaches_the_ego_within_its_bound_and_is_read_again(
+    tmp_path: Path,
+) -> None:
+    """Perturb feature maps of a drive, next to a defence that fuses each of them alone."""
+    done = run(
+        write_route(tmp_path, "step"),
+        *("system=fcooper", "interference=none", "routes.hazards=null", "defence=match"),
+        *("attack=perturbation", "attack.perturbation.aim=create"),
+        *("attack.perturbation.distance=12", "attack.perturbation.steps=3"),
+        f"out={tmp_path / 'out'}",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    campaign = CampaignRecords(tmp_path / "out")
+    ((key, place),) = campaign.find_attempts().items()
+    rows = read_checked_table(campaign, "attacks", key)
+    assert len(rows) > 3
+    # single precision of sums
+    assert rows["perturbation"].between(0.5, 1.0 + 1e-5).all()
+    assert (rows["loss_after"] < rows["loss_before"]).all()
+    assert rows["added"].max() == 1
+    judged = read_checked_table(campaign, "defences", key)
+    assert set(judged["check"]) == {"match"}
+    whole = judged.groupby(["frame", "sender"])["whole"].any()
+    passed = rows.set_index(["frame", "sender"])["passed"]
+    assert (passed == ~whole.loc[passed.index]).all()
+    assert {"attack", "defence"} <= set(json.loads((place / "timing.json").read_text())["seconds"])

@@ -36,7 +36,7 @@ from harness.types.vocabulary import (
 from tests.channel.episode import Episode, some_boxes, some_features, some_points, time_of, where
 
 FOLDER = Path(__file__).parents[2] / "conf" / "attack"
-FILES = sorted(path for path in FOLDER.glob("*.yaml") if path.stem != "none")
+FILES = sorted(path for path in FOLDER.glob("*.yaml") if path.stem not in ("none", "perturbation"))
 PARTNERS: tuple[tuple[str, Kind], ...] = (
     ("roadside-0", "roadside"),
     ("vehicle-1", "vehicle"),

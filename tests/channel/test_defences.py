@@ -22,6 +22,8 @@ from harness.channel.defences.consensus import (
 from harness.channel.defences.defence import Defence, DefenceScene, apply_judgements
 from harness.channel.defences.free_space import FreeSpace, count_rays, count_rays_of_box
 from harness.channel.defences.layered import Layered
+from harness.channel.defences.match import Match
+from harness.channel.defences.omission import Omission
 from harness.channel.defences.plausibility import Plausibility
 from harness.channel.defences.reputation import Reputation
 from harness.common.errors import UserError
@@ -67,6 +69,7 @@ def scene(
     ego_boxes: Boxes | None = None,
     road: Callable[[Floats], Mask] = lambda points: np.ones(len(points), np.bool_),
     frame: int = 40,
+    fusion: Callable[[Sequence[Message]], Boxes] | None = None,
 ) -> DefenceScene:
     here = Pose(0.0, 0.0, 1.8)
     return DefenceScene(
@@ -84,6 +87,7 @@ def scene(
         ),
         ego_boxes=ego_boxes,
         find_on_road=road,
+        perceive_with=fusion,
     )
 
 
@@ -314,6 +318,9 @@ NEVER: Sequence[Defence] = (
     Consensus(attackers=0, threshold=0.0),
     Reputation(FreeSpace(reach=0.0), threshold=0.0),
     Layered([FreeSpace(reach=0.0), Consensus(attackers=0, threshold=0.0)]),
+    Match(loss=2.0, added_score=1.0),
+    Omission(share=1.0),
+    Reputation(Match(loss=2.0, added_score=1.0), threshold=0.0),
 )
 
 
@@ -321,7 +328,8 @@ NEVER: Sequence[Defence] = (
 def test_a_defence_that_rejects_nothing_returns_the_messages_themselves(check: Defence) -> None:
     check.reset(1)
     sent = [message(car(20.0, 0.0), "vehicle-1"), message(car(9.0, 3.0), "roadside-0")]
-    judged = check.judge_messages(scene(sweep_of(), ego_boxes=car(20.0, 0.0)), sent)
+    seen = scene(sweep_of(), ego_boxes=car(20.0, 0.0), fusion=lambda chosen: Boxes.none())
+    judged = check.judge_messages(seen, sent)
     left = apply_judgements(sent, judged)
     assert len(left) == 2
     assert all(a is b for a, b in zip(left, sent, strict=True))
@@ -363,6 +371,11 @@ def test_files_make_defences(path: Path) -> None:
         (lambda: Reputation("none"), r"witness needs the _target_ of a defence"),  # type: ignore[arg-type]
         (lambda: Layered([]), r"checks: a list with the _target_ of one defence"),
         (lambda: Plausibility(sender_speed=-1.0), r"sender_speed = -1 m/s: must be ≥ 0"),
+        (lambda: Match(loss=-1.0), r"loss = -1 : must be ≥ 0"),
+        (lambda: Omission(share=2.0), r"share = 2: must be from 0 to 1"),
+        (lambda: Omission(classes=["car"]), r"classes = \['car'\]: one or more of vehicle, ped"),
+        (lambda: Omission(witnesses=0), r"witnesses = 0: must be ≥ 1"),
+        (lambda: Omission(forgetting=0.0), r"forgetting = 0: must be > 0 and ≤ 1"),
     ],
 )
 def test_bad_settings_are_one_line(make: Callable[[], Defence], words: str) -> None:

@@ -211,6 +211,13 @@ class SeeingIntermediate(SeeingSystem, Intermediate):
     ) -> None:
         self._load_seeing(fusion, weights, driving)
 
+    @classmethod
+    def list_surrogates(
+        cls, fusion: dict[str, Any] | None = None, size: Size = "lite", **others: object
+    ) -> list[str]:
+        """Return none: no other scheme fuses the maps of cameras."""
+        return []
+
 
 class CameraSingle(SeeingSingle):
     """No cooperation: detects in the ego's pictures."""

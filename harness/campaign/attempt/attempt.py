@@ -108,8 +108,11 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
                 report=report,
             )
             seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
+            # parts of `system`
+            if actors.perception.security.attack is not None:
+                seconds["attack"] = actors.perception.security.attack.lying_seconds
             if actors.perception.security.defence is not None:
-                seconds["defence"] = actors.perception.security.seconds  # a part of `system`
+                seconds["defence"] = actors.perception.security.seconds
         scenery = list_scenery_near_route(context.world, context.route)
     # a drive whose messages or scene were not as asked is no result
     channel.audit.verify_deliveries()

@@ -33,6 +33,7 @@ from harness.records.schema import (
     EVENTS,
     FORMATTED,
     FRAMES,
+    FURTHER_COLUMNS,
     LINKS,
     MAP,
     MESSAGES,
@@ -289,7 +290,8 @@ class AttemptRecorder:
             table = computing.build_table(self.start, self.first_frame)
             writer.write_table("computing", table)
         for name, rows in (security or {}).items():
-            writer.write_table(name, count_frames_from(rows, self.first_frame))
+            further = [field for field in FURTHER_COLUMNS.get(name, ()) if field.name in rows]
+            writer.write_table(name, count_frames_from(rows, self.first_frame), further)
         if moved is not None:
             writer.write_table("compensated", build_compensation_columns(moved, self.first_frame))
 

@@ -7,14 +7,14 @@ measured in the boxes that the system answers with.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import carla
 import numpy as np
 
 from harness.campaign.attempt.intervening import perceive_step
-from harness.campaign.attempt.planning_step import SensedStep
+from harness.campaign.attempt.planning_step import EGO, SensedStep
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.defences import build_arm_defence
 from harness.channel.attacks.attack import (
@@ -25,6 +25,7 @@ from harness.channel.attacks.attack import (
     Lie,
     find_same_boxes,
 )
+from harness.channel.attacks.perturbation import measure_change
 from harness.channel.attacks.route_corridor import RouteCorridor
 from harness.channel.channel import Channel
 from harness.channel.defences.defence import (
@@ -36,20 +37,24 @@ from harness.channel.defences.defence import (
 from harness.channel.effects import Window
 from harness.common.errors import AttemptError, UserError
 from harness.records.arms import Arm
-from harness.records.schema import ATTACKS, DEFENCES
+from harness.records.schema import ATTACKS, DEFENCES, PERTURBED
 from harness.types.geometry import transform_boxes
+from harness.types.gradients import has_gradient_path
 from harness.types.systems import PrivilegedSystem, System, is_perceiving_system
 from harness.types.vocabulary import (
     Boxes,
     EgoObservation,
+    Features,
     Floats,
     GroundTruth,
     Kind,
     Mask,
     Message,
+    Observation,
     Pose,
 )
 from harness.world.attempt_context import AttemptContext
+from harness.world.rig import LidarScan
 
 OFF_LANE = 2.0
 """Metres from the edge of a lane at which a vehicle still counts as on the road."""
@@ -71,9 +76,14 @@ class AttemptSecurity:
         system: System | PrivilegedSystem,
     ) -> None:
         self.attack: Attack | None = channel.attacks[0] if channel.attacks else None
+        if self.attack is not None and self.attack.needs_gradients:
+            assert has_gradient_path(system)  # refused at planning
+            self.attack.system = system
         self.defence = defence
         self.seconds = 0.0  # wall-clock, in the defence
-        self.attacks: dict[str, list[Any]] = {name: [] for name in ATTACKS.names}
+        by_gradient = self.attack is not None and self.attack.needs_gradients
+        perturbed = [field.name for field in PERTURBED] if by_gradient else []
+        self.attacks: dict[str, list[Any]] = {name: [] for name in [*ATTACKS.names, *perturbed]}
         self.defences: dict[str, list[Any]] = {name: [] for name in DEFENCES.names}
         self._channel = channel
         self._corridor = RouteCorridor(context.route)
@@ -101,6 +111,7 @@ class AttemptSecurity:
                 route=self._corridor,
                 present=self._list_present(sensed),
                 users_in_world=users_in_world[away > EGO_BODY],
+                ego=observe_scan(sensed.scan) if self.attack.needs_gradients else None,
             )
         )
 
@@ -129,6 +140,7 @@ class AttemptSecurity:
             observation=observation,
             ego_boxes=self._perceive_alone(observation, truth),
             find_on_road=self.find_on_road,
+            perceive_with=self._make_fusion(observation, truth),
         )
         self._judgements = self.defence.judge_messages(scene, messages)
         left = apply_judgements(messages, self._judgements)
@@ -141,6 +153,16 @@ class AttemptSecurity:
             return None
         assert is_perceiving_system(self._system)  # refused at planning
         return perceive_step(self._system, observation, (), truth).ego_alone
+
+    def _make_fusion(
+        self, observation: EgoObservation, truth: GroundTruth
+    ) -> Callable[[Sequence[Message]], Boxes] | None:
+        """Return what gives the ego's perception with some messages, if the defence asks."""
+        system = self._system
+        if self.defence is None or not self.defence.needs_fusion:
+            return None
+        assert is_perceiving_system(system)  # refused at planning
+        return lambda chosen: perceive_step(system, observation, tuple(chosen), truth).cooperative
 
     def find_on_road(self, points_in_world: Floats) -> Mask:
         """Return whether each of (N, 3) points is on a lane of the town, or close to one."""
@@ -189,6 +211,12 @@ class AttemptSecurity:
                     "content_age": lie.content_age,
                     "passed": not any(one.whole for one in of_sender),
                 }
+                if lie.loss is not None:
+                    row |= {
+                        "perturbation": self._measure_perturbation(message),
+                        "loss_before": lie.loss.before,
+                        "loss_after": lie.loss.after,
+                    }
                 for name, value in row.items():
                     self.attacks[name].append(value)
             for judgement, boxes in zip(of_sender, rejected, strict=True):
@@ -206,6 +234,13 @@ class AttemptSecurity:
                 }
                 for name, value in row.items():
                     self.defences[name].append(value)
+
+    def _measure_perturbation(self, message: Message) -> float:
+        """Return the largest change of a value between the maps that arrived and those captured."""
+        captured = self._channel.find_captured(message.sender, message.capture_frame)
+        assert isinstance(captured, Features)
+        assert isinstance(message.payload, Features)
+        return measure_change(message.payload, captured)
 
     def _find_lie(self, message: Message) -> Lie | None:
         if self.attack is None:
@@ -248,6 +283,19 @@ class AttemptSecurity:
                 "rejected_boxes": int(sum(table["rejected"])),
             }
         return record
+
+
+def observe_scan(scan: LidarScan) -> Observation:
+    """Return what the ego senses in a scan, from where it truly stands."""
+    return Observation(
+        sender=EGO,
+        kind=EGO,
+        frame=scan.frame,
+        time=scan.time,
+        lidar_in_world=scan.lidar_in_world,
+        points_in_lidar=scan.points_in_lidar,
+        images=scan.images,
+    )
 
 
 def place_rejected_boxes(judgement: Judgement) -> Boxes:

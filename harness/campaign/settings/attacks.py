@@ -11,6 +11,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.attacks.attack import Attack
 from harness.common.errors import UserError
 from harness.records.arms import ATTACK, NONE, Arm
+from harness.types.gradients import has_gradient_path
 from harness.types.vocabulary import Boxes, Features, Points
 
 SENT = {Boxes: "boxes", Points: "points", Features: "feature maps"}
@@ -76,6 +77,8 @@ def find_unattackable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
             reasons[arm] = (
                 f"{attack.name} acts on {words}, and the system's partners share {SENT[sent]}"
             )
+        elif (reason := find_gradient_problem(settings, arm, attack)) is not None:
+            reasons[arm] = reason
         elif not attack.kinds & list_partner_kinds(settings, arm):
             reasons[arm] = f"{attack.name} has no partner that could lie in {arm.cooperation}"
     for name in {arm[ATTACK] for arm in reasons}:
@@ -87,6 +90,25 @@ def find_unattackable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
                 " another attack"
             )
     return reasons
+
+
+def find_gradient_problem(settings: CampaignSettings, arm: Arm, attack: Attack) -> str | None:
+    """Return why an attack by gradient cannot use the system of an arm; None where it can."""
+    if not attack.needs_gradients:
+        return None
+    part = settings["system"][arm.system]
+    named = find_class(part["_target_"], f"system.{arm.system}")
+    if not has_gradient_path(named):
+        return f"{attack.name} needs gradients by feature maps, and the system gives none"
+    surrogate = attack.surrogate
+    if surrogate is None:
+        return None
+    others = {name: value for name, value in part.items() if name != "_target_"}
+    known = named.list_surrogates(**others)
+    if surrogate in known:
+        return None
+    valid = ", ".join(known) or "none"
+    return f"{attack.name}.surrogate = {surrogate} does not fuse the system's maps (valid: {valid})"
 
 
 def list_partner_kinds(settings: CampaignSettings, arm: Arm) -> set[str]:

@@ -95,7 +95,7 @@ def find_undefendable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
             reasons[arm] = f"{defence.name} judges {words}, and partners share {SENT[sent]}"
         elif defence.needs_points and not getattr(named, "reads_points", True):
             reasons[arm] = f"{defence.name} needs the ego's sweep, and the system reads no points"
-        elif defence.needs_ego_boxes and not is_perceiving_system(named):
+        elif (defence.needs_ego_boxes or defence.needs_fusion) and not is_perceiving_system(named):
             reasons[arm] = (
                 f"{defence.name} needs what the ego perceives alone, and the system perceives and"
                 " drives in one"

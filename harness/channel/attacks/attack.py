@@ -10,6 +10,7 @@ station with a valid certificate, so that signatures do not help.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from harness.channel.effects import NO_SHIFT, Shift, apply_pose_shifts
 from harness.common.errors import UserError
 from harness.common.randomness import make_named_stream
 from harness.types.geometry import transform_boxes
+from harness.types.gradients import GradientSystem
 from harness.types.vocabulary import (
     Boxes,
     Features,
@@ -47,6 +49,7 @@ class AttackScene:
     Attributes:
         present: kinds of the partners in range, by name.
         users_in_world: all road users but the ego, as an insider's perfect perception has them.
+        ego: what the ego senses, for insiders that know it; None where no attack asks.
     """
 
     time: float  # s of simulated time
@@ -54,6 +57,15 @@ class AttackScene:
     route: RouteCorridor
     present: Mapping[str, Kind]
     users_in_world: Boxes
+    ego: Observation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossChange:
+    """The loss of an attack's goal at the ego's network, with this message alone."""
+
+    before: float
+    after: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -65,12 +77,14 @@ class Lie:
         gone: boxes in the world that it perceived and does not state.
         moved: metres between the stated and the believed place of the sender's LiDAR.
         content_age: seconds by which the content is older than the message says.
+        loss: of the goal, where the attack is by gradient.
     """
 
     added: Boxes
     gone: Boxes
     moved: float = 0.0
     content_age: float = 0.0
+    loss: LossChange | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -86,6 +100,7 @@ class LyingMessage:
     added: Boxes | None = None
     gone: Boxes | None = None
     content_age: float = 0.0  # s
+    loss: LossChange | None = None
 
 
 class Attack(Disturbance):
@@ -95,14 +110,22 @@ class Attack(Disturbance):
         goal: what the insiders want, in words.
         knowledge: what they know, in words.
         payloads: types of payload that the attack can act on.
+        needs_gradients: whether it asks the system for gradients by what partners send.
+        system: that is attacked, where gradients are needed.
+        surrogate: scheme whose network an attack by gradient uses instead; None: the system's.
         liars: partners that lie at this planning step.
         lies: by sender and frame of capture.
+        lying_seconds: wall-clock in which lies were made.
     """
 
     name = "attack"
     goal = ""
     knowledge = ""
     payloads: tuple[type[Payload], ...] = (Boxes, Points, Features)
+    needs_gradients = False
+    system: GradientSystem | None = None
+    surrogate: str | None = None
+    lying_seconds = 0.0
 
     def __init__(
         self,
@@ -183,7 +206,9 @@ class Attack(Disturbance):
         self.learn_from_message(message)
         if not self.is_lying(message.sender):
             return message
+        began = time.perf_counter()
         lying = self.lie_in_message(message)
+        self.lying_seconds += time.perf_counter() - began
         moved = self._moved.get(key, NO_SHIFT)
         lie = describe_lie(message, lying, moved)
         altered = lying.message is not message
@@ -268,6 +293,7 @@ def describe_lie(message: Message, lying: LyingMessage, moved: Shift) -> Lie:
         gone=Boxes.none() if gone is None else gone,
         moved=math.hypot(moved.x, moved.y, moved.z),
         content_age=lying.content_age,
+        loss=lying.loss,
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.channel.attacks.attack import WORLD, Attack, LyingMessage
+from harness.channel.attacks.route_corridor import RouteCorridor
 from harness.channel.disturbance import PARTNERS, cannot_touch, refuse_negative
 from harness.channel.interference.ghosts import SIZE, sample_box_surface
 from harness.common.errors import UserError
@@ -22,6 +23,50 @@ from harness.types.vocabulary import VEHICLE, Boxes, Kind, Message, Payload, Poi
 
 PASSED = 3.0
 """Metres behind which a ghost has been passed: the next one is stated."""
+
+
+class GhostPlan:
+    """Where the ghost stands: on the ego's lane, until it is passed or its time is over."""
+
+    def __init__(
+        self, owner: str, *, distance: float, hold: float | None, pause: float, score: float
+    ) -> None:
+        """Take settings of an attack, whose name is in messages."""
+        if not distance > 0:
+            raise UserError(f"{owner}.distance = {distance:g} m: must be > 0")
+        if hold is not None and not hold > 0:
+            raise UserError(f"{owner}.hold = {hold:g} s: must be > 0, or null")
+        if not 0 < score <= 1:
+            raise UserError(f"{owner}.score = {score:g}: must be > 0 and ≤ 1")
+        refuse_negative(owner, "s", pause=pause)
+        self.distance, self.hold, self.pause, self.score = distance, hold, pause, score
+        self.reset()
+
+    def reset(self) -> None:
+        """Start an episode without a ghost."""
+        self._station: float | None = None  # m, of the ghost
+        self._since = 0.0  # s, since when it stands
+        self._computed_at: float | None = None
+
+    def find_ghost(self, route: RouteCorridor, now: float) -> Boxes:
+        """Return the ghost of this planning step in the world; none in a pause.
+
+        Args:
+            route: the ego's way.
+            now: s since the first planning step.
+        """
+        if self._computed_at != now:
+            self._computed_at = now
+            passed = self._station is not None and route.station > self._station + PASSED
+            over = self.hold is not None and now >= self._since + self.hold + self.pause
+            if self._station is None or passed or over:
+                self._station, self._since = route.station + self.distance, now
+        assert self._station is not None
+        if self.hold is not None and now >= self._since + self.hold:
+            return Boxes.none()
+        place = route.find_pose(self._station)
+        row = [place.x, place.y, place.z + SIZE[2] / 2, *SIZE, place.yaw]
+        return Boxes(np.array([row]), np.array([VEHICLE]), np.array([self.score]))
 
 
 class GhostAttack(Attack):
@@ -46,39 +91,17 @@ class GhostAttack(Attack):
         score: float = 0.9,  # 0 to 1
     ) -> None:
         super().__init__(partners=partners, share=share, start=start, kinds=kinds)
-        if not distance > 0:
-            raise UserError(f"{self.name}.distance = {distance:g} m: must be > 0")
-        if hold is not None and not hold > 0:
-            raise UserError(f"{self.name}.hold = {hold:g} s: must be > 0, or null")
-        if not 0 < score <= 1:
-            raise UserError(f"{self.name}.score = {score:g}: must be > 0 and ≤ 1")
-        refuse_negative(self.name, "s", pause=pause)
-        self.distance, self.hold, self.pause, self.score = distance, hold, pause, score
-        self._station: float | None = None  # m, of the ghost
-        self._since = 0.0  # s, since when it stands
-        self._computed_at: float | None = None
+        self.plan = GhostPlan(self.name, distance=distance, hold=hold, pause=pause, score=score)
 
     def reset(self, seed: int, route: str) -> None:
         """Start an episode without a ghost."""
         super().reset(seed, route)
-        self._station, self._since, self._computed_at = None, 0.0, None
+        self.plan.reset()
 
     def find_ghost(self) -> Boxes:
         """Return the ghost of this planning step in the world; none in a pause."""
         assert self.scene is not None
-        route, now = self.scene.route, self.elapsed
-        if self._computed_at != now:
-            self._computed_at = now
-            passed = self._station is not None and route.station > self._station + PASSED
-            over = self.hold is not None and now >= self._since + self.hold + self.pause
-            if self._station is None or passed or over:
-                self._station, self._since = route.station + self.distance, now
-        assert self._station is not None
-        if self.hold is not None and now >= self._since + self.hold:
-            return Boxes.none()
-        place = route.find_pose(self._station)
-        row = [place.x, place.y, place.z + SIZE[2] / 2, *SIZE, place.yaw]
-        return Boxes(np.array([row]), np.array([VEHICLE]), np.array([self.score]))
+        return self.plan.find_ghost(self.scene.route, self.elapsed)
 
     def lie_in_message(self, message: Message) -> LyingMessage:
         """Return the message with the ghost in it."""

@@ -19,7 +19,16 @@ from harness.channel.attacks.attack import EGO_BODY, WORLD, Attack, LyingMessage
 from harness.channel.disturbance import PARTNERS, cannot_touch
 from harness.common.errors import UserError
 from harness.types.geometry import transform_boxes
-from harness.types.vocabulary import Boxes, Floats, Kind, Mask, Message, Points, Singles
+from harness.types.vocabulary import (
+    Boxes,
+    Floats,
+    Kind,
+    Mask,
+    Message,
+    Payload,
+    Points,
+    Singles,
+)
 
 MARGIN = 0.2
 """Metres around a box in which points belong to its road user."""
@@ -28,7 +37,7 @@ MARGIN = 0.2
 class CorridorAttack(Attack):
     """Lies on road users on the ego's way."""
 
-    payloads = (Boxes, Points)
+    payloads: tuple[type[Payload], ...] = (Boxes, Points)
     knowledge = "the ego's way; what stands there, as the insider itself perceives it"
 
     def __init__(

@@ -1,13 +1,13 @@
 """Consensus by sampling: partners are used in a group that agrees with what the ego sees alone.
 
 ROBOSAC (Li et al., Among Us: Adversarially Robust Collaborative Perception by Consensus, ICCV
-2023), on boxes: groups of partners are sampled, and the first one is used whose boxes, joined with
-the ego's, have a Jaccard index with the ego's own of at least a threshold; where no sampled group
-passes, the ego drives alone. Theirs samples until a group without attackers is likely to have been
+2023): groups of partners are sampled, and the first one is used with which the ego's detections
+have a Jaccard index with its own of at least a threshold; where no sampled group passes, the ego
+drives alone. Boxes of a group are joined with the ego's; points and feature maps are fused by the
+system, as theirs are. Theirs samples until a group without attackers is likely to have been
 among the trials: N = ln(1 - P) / ln(1 - (1 - r)^k), for a share r of attackers among the partners,
 a group of k, and the probability P. Boxes beyond the ego's reach are left out of the index here:
-there it cannot disagree. MADE (Zhao et al., IROS 2024) tests each partner instead of groups; that
-needs losses of a network, and is not here.
+there it cannot disagree. `match` tests each partner instead of groups.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from harness.channel.attacks.attack import find_same_boxes
 from harness.channel.defences.defence import (
+    ANY_PAYLOAD,
     Defence,
     DefenceScene,
     Judgement,
@@ -34,7 +35,9 @@ class Consensus(Defence):
 
     safe_from_file = True
     name = "consensus"
+    payloads = ANY_PAYLOAD
     needs_ego_boxes = True
+    needs_fusion = True
 
     def __init__(
         self,
@@ -74,16 +77,23 @@ class Consensus(Defence):
     def find_group(self, scene: DefenceScene, messages: Sequence[Message]) -> frozenset[int]:
         """Return the numbers of the messages of a group that agrees with the ego."""
         assert scene.ego_boxes is not None
-        placed = [self._crop(place_in_ego_lidar(message, scene)) for message in messages]
         alone = self._crop(scene.ego_boxes)
         size = max(len(messages) - self.attackers, 1)
         random = self.random(str(scene.observation.frame))
         for _ in range(self._count_trials(len(messages), size)):
             group = sorted(random.choice(len(messages), size, replace=False).tolist())
-            joined = join_boxes_without_duplicates([alone, *(placed[number] for number in group)])
+            joined = self._join_group(scene, alone, [messages[number] for number in group])
             if compute_jaccard_index(joined, alone) >= self.threshold:
                 return frozenset(group)
         return frozenset()
+
+    def _join_group(self, scene: DefenceScene, alone: Boxes, group: Sequence[Message]) -> Boxes:
+        """Return what the ego detects with a group, within the reach."""
+        if all(isinstance(message.payload, Boxes) for message in group):
+            placed = (self._crop(place_in_ego_lidar(message, scene)) for message in group)
+            return join_boxes_without_duplicates([alone, *placed])
+        assert scene.perceive_with is not None
+        return self._crop(scene.perceive_with(group))
 
     def _count_trials(self, partners: int, size: int) -> int:
         wanted = count_trials(

@@ -32,6 +32,8 @@ class DefenceScene:
     Attributes:
         observation: of the ego, with the pose that it believes.
         ego_boxes: what it perceives alone, in its LiDAR frame; None where no defence needs it.
+        perceive_with: what it perceives with some of the messages, in its LiDAR frame; None where
+            no defence needs it.
         find_on_road: of (N, 3) points in the world, whether each is on a lane or close to one, by
             the ego's map.
     """
@@ -39,6 +41,7 @@ class DefenceScene:
     observation: EgoObservation
     ego_boxes: Boxes | None
     find_on_road: Callable[[Floats], Mask]
+    perceive_with: Callable[[Sequence[Message]], Boxes] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -91,12 +94,14 @@ class Defence:
         payloads: types of payload that it can judge.
         needs_points: whether it judges by the ego's own sweep.
         needs_ego_boxes: whether it judges by what the ego perceives alone.
+        needs_fusion: whether it judges by what the ego perceives with some of the messages.
     """
 
     name = "defence"
     payloads: tuple[type[Payload], ...] = (Boxes,)
     needs_points = False
     needs_ego_boxes = False
+    needs_fusion = False
     _seed = 0
 
     def reset(self, seed: int) -> None:

@@ -23,7 +23,7 @@ from harness.channel.defences.defence import (
 )
 from harness.channel.disturbance import refuse_negative
 from harness.common.errors import UserError
-from harness.types.vocabulary import Boxes, Floats, Integers, Message, Singles
+from harness.types.vocabulary import Boxes, Floats, Integers, Mask, Message, Singles
 
 AROUND = 0.3
 """Metres around a box in which a return counts for it."""
@@ -56,6 +56,17 @@ class FreeSpace(Defence):
         refuse_negative(self.name, "", inside_share=inside_share)
         self.rays, self.inside_share = rays, inside_share
         self.margin, self.reach = margin, reach
+
+    def find_free_boxes(self, sweep: Singles, boxes: Boxes) -> Mask:
+        """Return which boxes stand in free space: (N,).
+
+        Args:
+            sweep: (points, 4) of the ego's LiDAR.
+            boxes: N boxes in its frame, near enough for the sweep to be dense.
+        """
+        crossing, inside = count_rays(sweep, boxes, margin=self.margin)
+        result: Mask = (crossing >= self.rays) & (inside <= self.inside_share * crossing)
+        return result
 
     def judge_messages(self, scene: DefenceScene, messages: Sequence[Message]) -> list[Judgement]:
         """Return what is made of each message."""

@@ -26,6 +26,7 @@ class Layered(Defence):
         )
         self.needs_points = any(check.needs_points for check in self.checks)
         self.needs_ego_boxes = any(check.needs_ego_boxes for check in self.checks)
+        self.needs_fusion = any(check.needs_fusion for check in self.checks)
 
     def reset(self, seed: int) -> None:
         """Start an episode."""

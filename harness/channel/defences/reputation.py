@@ -42,6 +42,7 @@ class Reputation(Defence):
         self.witness, self.threshold, self.forgetting = witness, threshold, forgetting
         self.payloads = witness.payloads
         self.needs_points, self.needs_ego_boxes = witness.needs_points, witness.needs_ego_boxes
+        self.needs_fusion = witness.needs_fusion
         self._evidence: dict[str, tuple[float, float]] = {}
         self._heard: dict[str, int] = {}
 
