@@ -105,6 +105,7 @@ def test_every_option_has_help_with_its_default(line: str, monkeypatch: pytest.M
         must = option.required or unset or option in alternatives(parsers[0])
         if takes_value and not must:
             assert "default:" in option.help, option
+        assert not (option.required and "default:" in option.help), option
 
 
 def alternatives(parser: argparse.ArgumentParser) -> list[argparse.Action]:

@@ -15,5 +15,8 @@ const breakWord = word => {
 };
 document.querySelectorAll(".md-content :not(pre) > code").forEach(code => {
   if (code.childElementCount) return;
-  code.replaceChildren(...code.textContent.split(/(\s+)/).flatMap(breakWord));
+  const words = code.textContent.split(/(\s+)/).flatMap(breakWord);
+  // without a part that has to be broken anywhere, a sign behind the code stays on its line
+  code.classList.toggle("unbroken", words.every(word => word instanceof Node || !word.trim()));
+  code.replaceChildren(...words);
 });

@@ -17,8 +17,9 @@ from harness.common.terminal_lines import print_problem
 
 BAD_INPUT, NO_GROUND, INTERRUPTED = 2, 3, 130
 HELP = {"-h", "--help"}
-WORD_OF_A_SHELL = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
-"""A word of a command line, with quoted parts as they stand."""
+WORD = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
+OPTION_OR_WORD = re.compile(rf"--[\w-]+ +(?!-){WORD}|{WORD}")
+"""An option with its first value, or a word of a command line, with quoted parts as they stand."""
 HOUSES = {"harness", "agents", "analysis", "studies", "crucible"}
 
 
@@ -130,7 +131,7 @@ def format_examples(subcommand: Subcommand, action: str = "") -> str:
 def break_example(command: str, width: int = 80) -> list[str]:
     """Return a command in lines that a terminal shows whole and a shell reads as one command."""
     lines = [" "]
-    for word in WORD_OF_A_SHELL.findall(command):
+    for word in OPTION_OR_WORD.findall(command):
         # two columns are left for the backslash
         if len(lines[-1]) + 1 + len(word) > width - 2 and lines[-1].strip():
             lines[-1] += " \\"

@@ -15,6 +15,7 @@ from analysis.collection import UNKNOWN_TOWN, refuse_duplicate_attempts, resolve
 from analysis.hazards import HAZARDS
 from analysis.routes import read_route_ways
 from analysis.tables.table import EstimatesTable
+from harness.campaign.printing.tables import format_quantity
 from harness.common.errors import UserError
 from harness.records.critical import (
     CriticalSizes,
@@ -216,4 +217,4 @@ def list_critical_notes(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterato
     if count := int(attempts["without result"].sum()):
         yield f"{count} sizes have no result; the same command tries them again"
     if (routes := attempts["cluster"].nunique()) < FEW_ROUTES:
-        yield f"{routes} routes: intervals that resample so few say little"
+        yield f"{format_quantity(routes, 'route')}: intervals that resample so few say little"
