@@ -15,7 +15,6 @@ from analysis.collection import UNKNOWN_TOWN, refuse_duplicate_attempts, resolve
 from analysis.hazards import HAZARDS
 from analysis.routes import read_route_ways
 from analysis.tables.table import EstimatesTable
-from harness.campaign.printing.tables import format_quantity
 from harness.common.errors import UserError
 from harness.records.critical import (
     CriticalSizes,
@@ -217,4 +216,5 @@ def list_critical_notes(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterato
     if count := int(attempts["without result"].sum()):
         yield f"{count} sizes have no result; the same command tries them again"
     if (routes := attempts["cluster"].nunique()) < FEW_ROUTES:
-        yield f"{format_quantity(routes, 'route')}: intervals that resample so few say little"
+        names = "1 route" if routes == 1 else f"{routes} routes"
+        yield f"{names}: intervals that resample so few say little"
