@@ -20,7 +20,7 @@ from hydra import compose, initialize_config_dir
 
 from crucible.subcommands import dispatch_subcommand
 from harness.common.command_registry import group_subcommands, list_subcommands
-from harness.common.command_running import format_examples
+from harness.common.command_running import break_example, format_examples
 from harness.common.installation import CONF, install_command
 from tests.conftest import ROOT
 
@@ -105,6 +105,7 @@ def test_every_option_has_help_with_its_default(line: str, monkeypatch: pytest.M
         must = option.required or unset or option in alternatives(parsers[0])
         if takes_value and not must:
             assert "default:" in option.help, option
+        assert not (option.required and "default:" in option.help), option
 
 
 def alternatives(parser: argparse.ArgumentParser) -> list[argparse.Action]:
@@ -118,6 +119,15 @@ def test_the_help_of_an_action_has_its_examples(capsys: pytest.CaptureFixture[st
         dispatch_subcommand(["maps", "check", "--help"])
     _, examples = capsys.readouterr().out.split("examples:")
     assert examples.split("\n") == ["", "  crucible maps check Seeded_1 --maps towns", ""]
+
+
+@pytest.mark.parametrize("name", sorted(SUBCOMMANDS))
+def test_examples_fit_a_terminal_and_are_one_command_for_a_shell(name: str) -> None:
+    for command in SUBCOMMANDS[name].declaration.examples:
+        lines = break_example(command)
+        assert all(len(line) <= 80 for line in lines), lines
+        joined = "\n".join(lines)
+        assert shlex.split(joined.replace("\\\n", "")) == shlex.split(command)
 
 
 @pytest.mark.thorough

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 KernelLayout = Literal["spconv 1", "spconv 2", "unknown"]
+STATISTICS = ("running_mean", "running_var")
+"""How keys of batch normalisation end that are no parameters."""
 LARGEST_KERNEL = 3
 """Voxels along a side of a sparse convolution in this family."""
 ABSENT = "-"
@@ -90,9 +92,20 @@ def check_bundle(folder: Path) -> CheckedBundle:
             findings += check_weights(state)
         except UserError as problem:
             findings.append(Finding("weights", "failed", " ".join(str(problem).split())))
-    count = sum(numbers.numel() for numbers in state.values() if numbers.is_floating_point())
     return CheckedBundle(
-        folder=folder, bundle=bundle, parameters=count or None, findings=tuple(findings)
+        folder=folder,
+        bundle=bundle,
+        parameters=count_parameters(state) or None,
+        findings=tuple(findings),
+    )
+
+
+def count_parameters(state: Mapping[str, Tensor]) -> int:
+    """Return how many numbers gradients change: all but the statistics of normalisation."""
+    return sum(
+        numbers.numel()
+        for name, numbers in state.items()
+        if numbers.is_floating_point() and not name.endswith(STATISTICS)
     )
 
 

@@ -116,7 +116,8 @@ def measure_recording(out: Path, plan: Sequence[RecordingEpisode]) -> str:
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     looks = sum(file.suffix == ".npy" and ".surfaces" not in file.name for file in files)
     size = sum(file.stat().st_size for file in files) / 1e6
-    line = f"{out}: {len(folders)} scenarios, {looks} sweeps, {size:.1f} MB"
+    scenarios = "1 scenario" if len(folders) == 1 else f"{len(folders)} scenarios"
+    line = f"{out}: {scenarios}, {looks} sweeps, {size:.1f} MB"
     for what in ("camera", "depth"):
         pictures = [file.stat().st_size for file in files if f"_{what}" in file.name]
         if pictures:

@@ -176,7 +176,7 @@ def train_network(config: TrainingConfig) -> TrainingRun:
     best = config.out / "best.safetensors"
     save_weights(best, current.best_state, {"epoch": current.epoch})
     save_weights(
-        choose_weights_folder(config) / get_weight_file_name(type(fusion), config.size),
+        get_weights_file(config),
         current.best_state,
         make_weight_card(current, recorded, len(samples)),
         choose_seeing_points(config.make_fusion(), str(best), held_out)
@@ -220,6 +220,12 @@ def choose_weights_folder(config: TrainingConfig) -> Path:
     shipped = is_shipped(type(config.make_fusion())) and config.size == "lite"
     ours = FOLDER if config.senses is None else CAMERA_FOLDER
     return config.weights or (ours if shipped else config.out)
+
+
+def get_weights_file(config: TrainingConfig) -> Path:
+    """Return the file of the best weights."""
+    name = get_weight_file_name(type(config.make_fusion()), config.size)
+    return choose_weights_folder(config) / name
 
 
 def start_run(config: TrainingConfig) -> TrainingRun:

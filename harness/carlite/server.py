@@ -11,6 +11,8 @@ import asyncio
 import gc
 import signal
 import socket
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +29,8 @@ from harness.carlite.traffic_port import TrafficPort
 from harness.carlite.warmup import run_warmup
 from harness.carlite.world import ServerWorld
 
+COMPILING_LINES_EVERY = 30.0
+"""Seconds between two lines of a start that compiles for long."""
 IDLE = 0.02
 
 
@@ -57,23 +61,38 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 class CompilationNotice:
-    """Prints on stderr when something is compiled: once while starting, and by name afterwards.
+    """Prints on stderr when something is compiled: while starting, and by name afterwards.
 
+    A start prints one line, and while it compiles one more every `COMPILING_LINES_EVERY` seconds.
     Nothing should be needed for the first time once clients may come: they all would wait.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.is_ready = False
-        self._announced = False
+        self._clock = clock
+        self._compiled = 0
+        self._started = self._printed = 0.0  # on the clock, s
 
     def __call__(self, name: str, is_on_disk: bool) -> None:
         """Hear of a function that is needed for the first time."""
         if self.is_ready:
             what = "loaded" if is_on_disk else "compiling"
             log.write_log_line(f"{what} {name.partition('(')[0]} in mid-session")
-        elif not (is_on_disk or self._announced):
-            self._announced = True
+        elif not is_on_disk:
+            self._compiled += 1
+            self._print_progress(self._clock())
+
+    def _print_progress(self, now: float) -> None:
+        """Say that this start compiles, and after a while that it goes on."""
+        if self._compiled == 1:
+            self._started = self._printed = now
             log.write_log_line("compiling for this machine, once; this can take a minute or two")
+        elif now - self._printed >= COMPILING_LINES_EVERY:
+            self._printed = now
+            seconds = now - self._started
+            log.write_log_line(
+                f"function {self._compiled} is being compiled, after {seconds:.0f} s"
+            )
 
 
 class CarliteServer:

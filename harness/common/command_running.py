@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,6 +17,9 @@ from harness.common.terminal_lines import print_problem
 
 BAD_INPUT, NO_GROUND, INTERRUPTED = 2, 3, 130
 HELP = {"-h", "--help"}
+WORD = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
+OPTION_OR_WORD = re.compile(rf"--[\w-]+ +(?!-){WORD}|{WORD}")
+"""An option with its first value, or a word of a command line, with quoted parts as they stand."""
 HOUSES = {"harness", "agents", "analysis", "studies", "crucible"}
 
 
@@ -120,4 +124,17 @@ def format_examples(subcommand: Subcommand, action: str = "") -> str:
     examples = subcommand.declaration.examples
     start = f"crucible {subcommand.name} {action} "
     of_action = [line for line in examples if line.startswith(start)]
-    return "\n".join(["", "examples:", *(f"  {line}" for line in of_action or examples)])
+    broken = (broken for line in of_action or examples for broken in break_example(line))
+    return "\n".join(["", "examples:", *broken])
+
+
+def break_example(command: str, width: int = 80) -> list[str]:
+    """Return a command in lines that a terminal shows whole and a shell reads as one command."""
+    lines = [" "]
+    for word in OPTION_OR_WORD.findall(command):
+        # two columns are left for the backslash
+        if len(lines[-1]) + 1 + len(word) > width - 2 and lines[-1].strip():
+            lines[-1] += " \\"
+            lines.append(" " * 5)
+        lines[-1] += f" {word}"
+    return lines

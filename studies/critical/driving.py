@@ -13,6 +13,7 @@ from harness.campaign.folder.assignments import read_assignment
 from harness.campaign.planning.compatibility import find_unfit_arms, is_without_messages
 from harness.campaign.planning.plan import get_maps_folder
 from harness.campaign.planning.scenes import refuse_unfit_scenes
+from harness.campaign.printing.tables import format_quantity
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.twins.resized import SizedTwin, SizeGrid
 from harness.campaign.twins.twins import CampaignTwins
@@ -52,7 +53,9 @@ def search_critical_sizes(
         for key in keys
         for number in choose_next_sizes(map_violations(tried[key]), plan.grid.coarse)
     ]:
-        report(f"{len(asked)} sizes of {plan.name} in {len({key for key, _ in asked})} attempts")
+        sizes = format_quantity(len(asked), "size")
+        attempts = format_quantity(len({key for key, _ in asked}), "attempt")
+        report(f"{sizes} of {plan.name} in {attempts}")
         driven = [make_sized_twin(plan, key, number) for key, number in asked]
         twins.drive_twins(driven)
         endings = twins.read_endings(driven)
@@ -84,7 +87,7 @@ def select_reached_attempts(
         for arm in arms
         if arm.cooperation == NONE and not is_without_messages(settings, arm.condition)
     ]
-    whys = dict.fromkeys(deaf, f"receives no messages: {plan.name} or its placebo is one of them")
+    whys = dict.fromkeys(deaf, f"receives no messages, which {plan.name} or its placebo changes")
     if len(deaf) < len(arms):
         whys |= find_unfit_arms(settings, [arm for arm in arms if arm not in deaf])
     # an attempt is left out with the reason of its arm
@@ -126,7 +129,8 @@ def with_placebos(
     }
     listed = [twin for of_side in driven.values() for twin in of_side]
     if listed:
-        report(f"{len(listed)} placebos next to {sum(map(len, between.values()))} flips")
+        flips = format_quantity(sum(map(len, between.values())), "flip")
+        report(f"{format_quantity(len(listed), 'placebo')} next to {flips}")
         twins.drive_twins(listed)
     endings = twins.read_endings(listed) if listed else {}
     # how many of them end in a violation

@@ -216,4 +216,5 @@ def list_critical_notes(sizes: CriticalSizes, attempts: pd.DataFrame) -> Iterato
     if count := int(attempts["without result"].sum()):
         yield f"{count} sizes have no result; the same command tries them again"
     if (routes := attempts["cluster"].nunique()) < FEW_ROUTES:
-        yield f"{routes} routes: intervals that resample so few say little"
+        names = "1 route" if routes == 1 else f"{routes} routes"
+        yield f"{names}: intervals that resample so few say little"

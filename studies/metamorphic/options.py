@@ -25,7 +25,7 @@ def add_scenes_option(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="DIR",
-        help="recordings of `crucible collect` (default: none)",
+        help="recordings of `crucible collect`",
     )
 
 

@@ -54,6 +54,8 @@ def test_the_card_is_what_a_check_of_models_reads(tmp_path: Path) -> None:
     assert checked.verdict == "passed"
     assert checked.bundle is not None
     assert checked.bundle.name == "crucible_late"
+    network = load_network(SCHEMES["late"](), "full", RANDOM)
+    assert checked.parameters == sum(one.numel() for one in network.parameters())
     # the settings are plain data, which any reader of YAML takes
     settings = yaml.safe_load((tmp_path / "late" / "config.yaml").read_text())
     assert settings["preprocess"]["args"]["voxel_size"] == [0.125, 0.125, 36.0]

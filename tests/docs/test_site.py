@@ -36,6 +36,12 @@ CUT_COLUMNS = (
 )
 """Pixels of the widest table that are behind the edge."""
 
+LINES_OF_WORDS = (
+    "[...document.querySelectorAll('.md-content code .whole')]"
+    ".map(item => item.getClientRects().length)"
+)
+"""Lines over which each word of code goes, see docs/javascripts/whole-words.js."""
+
 
 def build(site: Path, *, config: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
     """Build the site strictly, as `make docs` does."""
@@ -66,6 +72,20 @@ def test_tables_of_studies_fit_a_wide_window(site: Path) -> None:
         for page in pages_of_studies:
             tab.open(page, width=1400)
             assert tab.value(CUT_COLUMNS) == 0, page.name
+
+
+@pytest.mark.thorough
+def test_words_of_code_stay_whole_on_a_phone(site: Path) -> None:
+    """No option is broken after its hyphens; a name too long for a cell is, and its text stays."""
+    long_name = "kind=occluded_pedestrian+occluded_cyclist,crossing_vehicle+red_light_runner"
+    with new_tab() as tab:
+        tab.open(site / "how-to" / "critical.html", width=390)
+        lines_of_words = tab.value(LINES_OF_WORDS)
+        assert len(lines_of_words) > 50
+        assert set(lines_of_words) == {1}
+        names = tab.value("[...document.querySelectorAll('td code')].map(item => item.textContent)")
+        assert long_name in names
+        assert tab.value(CUT_COLUMNS) == 0
 
 
 @pytest.mark.thorough

@@ -69,7 +69,7 @@ def test_a_group_looks_at_one_world(
     assert area is not None
     assert np.array_equal(area.drivable, load_town_area("CrucibleOld").drivable)
     agents = scenario.list_agents()
-    assert f"1 scenarios, {2 * len(agents)} sweeps, " in capsys.readouterr().out
+    assert f"1 scenario, {2 * len(agents)} sweeps, " in capsys.readouterr().out
     assert agents[-1] == -1
     assert len(agents) >= 2
     looks = []

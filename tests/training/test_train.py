@@ -154,6 +154,7 @@ def test_a_run_stops_and_goes_on(config: TrainingConfig) -> None:
         assert torch.equal(tensor, after.average.state[name]), name
     assert config.weights is not None
     file = config.weights / get_weight_file_name(SCHEMES["single"])
+    assert training.get_weights_file(config) == file
     card = json.loads(file.with_suffix(".json").read_text())
     assert (card["epochs"], card["data"]["towns"]) == (2, ["Nowhere"])
     assert card["trained on"] == get_device_name()

@@ -134,7 +134,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_train(options: argparse.Namespace) -> None:
     """Train."""
-    from agents.training.train import train_network  # noqa: PLC0415
+    from agents.training.train import get_weights_file, train_network  # noqa: PLC0415
     from agents.training.training_config import TrainingConfig  # noqa: PLC0415
 
     refuse_less_than_one(options, "epochs", "batch", "most", "trial")
@@ -148,4 +148,6 @@ def run_train(options: argparse.Namespace) -> None:
         raise UserError("--all-layers: needs --start, whose layers it takes")
     if str(options.start) in SCHEMES:
         options.start = FOLDER / get_weight_file_name(SCHEMES[str(options.start)])
-    train_network(TrainingConfig(**get_scheme_option_values(options)))
+    config = TrainingConfig(**get_scheme_option_values(options))
+    train_network(config)
+    print(f"weights: {get_weights_file(config)}")

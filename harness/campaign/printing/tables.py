@@ -37,18 +37,17 @@ def show_plan(
 ) -> None:
     """Print what would be run, what not, and what it would take."""
     done = list_finished_attempts(folder).intersection(plan.attempts)
-    seeds = {key.seed for key in plan.attempts}
-    attempts = format_quantity(len(plan.attempts), "attempt")
-    # a row for every arm; factors that do not vary have no column
-    table = FittingTable(title=f"{attempts} in {plan.town}", title_justify="left")
+    show_note("plan", f"{describe_plan_product(plan)} in {plan.town}")
+    # a row for every arm; what is the same in all rows has no column
+    table = FittingTable()
     factors = list_varying_factors(key.arm for key in plan.attempts)
     for name in factors:
         table.add_column(name)
-    for name in ("routes", "seeds", "attempts", "done"):
+    for name in ("attempts", "done") if done else ("attempts",):
         table.add_column(name, justify="right")
     finished_of = Counter(key.arm for key in done)
     for arm, count in Counter(key.arm for key in plan.attempts).items():
-        numbers = (len(plan.assignments), len(seeds), count, finished_of[arm])
+        numbers = (count, finished_of[arm]) if done else (count,)
         table.add_row(*map(escape, arm.get_values(factors)), *map(str, numbers))
     console.print(table)
     # what was left out, and what it takes

@@ -43,6 +43,9 @@ COMMAND = CommandDeclaration(
         " --out tests.json",
         "crucible metamorphic check --scenes data/test --tests tests.json --systems late"
         " --out runs/late-chosen",
+        "crucible metamorphic retrain --scenes data/train --out runs/retrain",
+        "crucible metamorphic tables runs/metamorphic --out tables.md",
+        "crucible metamorphic pack runs/metamorphic --out study.parquet",
     ),
 )
 
@@ -103,7 +106,7 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder of the records; the same command resumes (default: none)",
+        help="folder of the records; the same command resumes",
     )
     add(
         "--systems",
@@ -222,7 +225,7 @@ def add_generate_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="NAME",
-        help="operators that change sweeps or objects (default: none)",
+        help="operators that change sweeps or objects",
     )
     add(
         "--keep",
@@ -248,7 +251,7 @@ def add_recording_option(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder of the recording; the same command resumes (default: none)",
+        help="folder of the recording; the same command resumes",
     )
 
 

@@ -32,7 +32,7 @@ def add_retrain_options(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="DIR",
         help=(
-            "recording of a training town; every second scenario is for the test (default: none)"
+            "recording of a training town; every second scenario is for the test"
         ),
     )
     add(
@@ -40,7 +40,7 @@ def add_retrain_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="folder of the experiment; the same command resumes (default: none)",
+        help="folder of the experiment; the same command resumes",
     )
     add("--scheme", default="fcooper", metavar="NAME", help="fusion scheme (default: fcooper)")
     add(

@@ -185,7 +185,7 @@ def compute_rate_change(
     with np.errstate(invalid="ignore", divide="ignore"):
         old, new = (total[:, 0] / total[:, 1] for total in totals)
     return replace(
-        estimate_change(old, new),
+        estimate_change(old, new, clusters=len(clusters)),
         count_before=int(before["count"].sum()),
         count_after=int(after["count"].sum()),
         exposed_before=int(before["exposed"].sum()),
@@ -220,13 +220,13 @@ def compute_precision_change(
     after = compute_resampled_precision(detections[1], objects[1], clusters)
     if between.before != "recorded":
         before = compute_resampled_precision(detections[0], objects[0], clusters)
-        return estimate_change(before, after)
+        return estimate_change(before, after, clusters=len(clusters))
     # many operators changed the same scenes: their recorded side is one
     detected, known = (frozenset(side[1]["scene"]) for side in (detections, objects))
     key = system, detected, known
     if key not in tables.precisions:
         tables.precisions[key] = compute_resampled_precision(detections[0], objects[0], clusters)
-    return estimate_change(tables.precisions[key], after)
+    return estimate_change(tables.precisions[key], after, clusters=len(clusters))
 
 
 def compute_resampled_precision(
@@ -288,9 +288,12 @@ def sample_cluster_weights(clusters: int) -> Floats:
     return np.array([(row[:, None] == numbers).sum(axis=0) for row in taken], np.float64)
 
 
-def estimate_change(before: Floats, after: Floats) -> ChangeEstimate:
-    """Return the first numbers, and the interval of the difference over the others."""
-    differences = after[1:] - before[1:]
+def estimate_change(before: Floats, after: Floats, *, clusters: int) -> ChangeEstimate:
+    """Return the first numbers, and the interval of the difference over the others.
+
+    One cluster has no interval: all of its resampled sets are the same.
+    """
+    differences = after[1:] - before[1:] if clusters > 1 else np.zeros(0)
     differences = differences[~np.isnan(differences)]
     low, high = np.percentile(differences, [2.5, 97.5]) if len(differences) else (np.nan, np.nan)
     return ChangeEstimate(before=before[0], after=after[0], low=float(low), high=float(high))

@@ -33,6 +33,7 @@ from studies.metamorphic.tables.summary import (
     compute_all_point_precision,
     compute_precision_change,
     compute_rate_change,
+    estimate_change,
     get_band_findings,
 )
 from tests.training.made_up import write_recording
@@ -198,6 +199,12 @@ def test_dry_rows_are_of_the_answer_to_the_dry_sweep(done: OfflineStudy) -> None
 def test_stray_points_change_no_precision(done: OfflineStudy) -> None:
     change = compute_precision_change(StudyTables(done.folder), "late", "stray_points_100")
     assert change.before == change.after or (np.isnan(change.before) and np.isnan(change.after))
+
+
+def test_one_scenario_gives_no_interval() -> None:
+    before, after = np.full(401, 0.5), np.full(401, 0.25)
+    assert np.isnan(estimate_change(before, after, clusters=1).low)
+    assert estimate_change(before, after, clusters=2).low == -0.25
 
 
 def test_few_scenarios_give_no_band(done: OfflineStudy) -> None:
