@@ -54,10 +54,10 @@ class LanguageModel:
         timeout: seconds in which the server may send nothing of an answer.
     """
 
-    url: str | list[str] | None = None
-    record: str | None = None
-    replay: str | None = None
-    timeout: float = 60.0
+    url: str | list[str] | None = None  # of the server, or of several; null: the agent asks none
+    record: str | None = None  # folder in which questions and answers are kept
+    replay: str | None = None  # folder of kept ones, which answer in place of the server
+    timeout: float = 60.0  # s in which the server may send nothing of an answer
 
     def __post_init__(self) -> None:
         """Refuse what does not go together."""

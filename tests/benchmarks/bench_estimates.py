@@ -143,6 +143,8 @@ def run() -> list[tuple[str, str]]:
             rows.append((f"{name} ({seconds:.0f} s)", ", ".join(map(str, of_command))))
             print(rows[-1], file=sys.stderr, flush=True)
     right = sum(reading.right for reading in readings)
-    rows.append((f"within {100 * TOLERANCE:.0f} % or {ROUNDING:g} s", f"{right} of {len(readings)}"))
+    rows.append(
+        (f"within {100 * TOLERANCE:.0f} % or {ROUNDING:g} s", f"{right} of {len(readings)}")
+    )
     rows.append(("processes that want a core", f"{before:.1f}, {os.getloadavg()[0]:.1f}"))
     return rows

@@ -37,7 +37,7 @@ STUDIES = {
     "bytes": "codec can't decode",
 }
 LINES = {
-    "study=nope": "study: unknown choice nope; valid choices: attacks, compensation, demo,",
+    "study=nope": "study: unknown choice nope; valid choices: attacks, causes, compensation, demo,",
     "nothing=1": "unknown key nothing; valid keys: out, protocol, record,",
     "study=recomended": "study: unknown choice recomended; did you mean recommended? valid choices",
     "system=ideal_lat": "system: unknown choice ideal_lat; did you mean ideal_late? valid choices",

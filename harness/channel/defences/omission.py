@@ -57,7 +57,7 @@ class Omission(Defence):
         classes: Sequence[str] = ("vehicle",),  # that are evidence: vehicle, pedestrian, cyclist
         witnesses: int = 2,  # partners that state what the ego does not perceive, at least
         share: float = 0.4,  # of the road users that a sender must see, left out at most
-        least: float = 5.0,  # road users that a sender must have had to state before it is judged
+        least: float = 5.0,  # of road users to state, at least, before a sender is judged
         forgetting: float = 0.95,  # factor, by which earlier evidence counts less with each message
     ) -> None:
         refuse_negative(self.name, "m", sender_reach=sender_reach, ego_reach=ego_reach)

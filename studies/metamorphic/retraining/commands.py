@@ -31,9 +31,7 @@ def add_retrain_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help=(
-            "recording of a training town; every second scenario is for the test"
-        ),
+        help=("recording of a training town; every second scenario is for the test"),
     )
     add(
         "--out",
