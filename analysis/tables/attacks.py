@@ -38,7 +38,7 @@ PAIRED_BY = ["cluster", "route", "seed"]
 SUMS = (
     *("added", "stopped", "believed", "gone", "missed", "uses"),
     *("honest_boxes", "honest_rejected", "honest_messages", "honest_whole"),
-    *("defence_seconds", "steps"),
+    *("attack_seconds", "losses", "loss_before", "loss_after", "defence_seconds", "steps"),
 )
 """Of an attempt: what is summed over its planning steps."""
 MILLISECONDS = 1e3
@@ -121,6 +121,11 @@ def estimate_measures(arm: Arm, drives: pd.DataFrame) -> Iterator[tuple[str, Int
         yield "drives with a lie believed, %", scale_estimate(estimate_share(believed, clusters))
         if arm[DEFENCE] != NONE:
             yield "added boxes stopped, %", share("stopped", "added")
+        # of attacks by gradient: the loss of their goal, at the ego's network and maps
+        if drives["losses"].sum() > 0:
+            yield "loss of the goal, honest maps", share("loss_before", "losses", 1.0)
+            yield "loss of the goal, as sent", share("loss_after", "losses", 1.0)
+        yield "attack, ms/lie", share("attack_seconds", "uses", MILLISECONDS)
     if arm[DEFENCE] != NONE:
         yield "honest boxes rejected, %", share("honest_rejected", "honest_boxes")
         yield "honest messages rejected, %", share("honest_whole", "honest_messages")
@@ -213,6 +218,11 @@ def sum_security(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]
         for name in ("added", "stopped", "believed", "gone", "missed"):
             sums[name] = float(attacks[name].sum())
         sums["uses"] = float(len(attacks))
+        sums["attack_seconds"] = float(campaign.read_timing(key)["seconds"].get("attack", 0.0))
+        if "loss_before" in attacks:
+            sums["losses"] = float(attacks["loss_before"].notna().sum())
+            for name in ("loss_before", "loss_after"):
+                sums[name] = float(attacks[name].sum())
     if (place / "defences.parquet").exists():
         judged = read_checked_table(campaign, "defences", key)
         honest = judged[~judged["lies"].astype(bool)]

@@ -69,11 +69,11 @@ def test_a_sweep_of_speed_makes_drivers_and_no_conditions(routes: Path) -> None:
 @pytest.mark.parametrize(
     ("speeds", "words"),
     [
-        ("fast", r"sweep\.speed = fast: a list of factors is needed"),
-        ("[]", r"sweep\.speed = \[\]: a list of factors is needed"),
+        ("fast", r"sweep\.speed = fast: a list is needed"),
+        ("[]", r"sweep\.speed = \[\]: a list is needed"),
         ("[0]", r"sweep\.speed = \[0\]: 0 must be from 0\.1 to 5"),
         ("[a]", r"'a' is not a number"),
-        ("[1.5,1.50]", r"names a factor twice"),
+        ("[1.5,1.50]", r"names a size twice"),
     ],
 )
 def test_speeds_that_mean_nothing_are_one_line(speeds: str, words: str) -> None:

@@ -64,9 +64,7 @@ def run_study_tables(options: argparse.Namespace) -> None:
 def add_pack_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `pack`."""
     add_study_argument(parser)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="Parquet file (default: none)"
-    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="Parquet file")
     parser.set_defaults(run=run_study_pack)
 
 
@@ -111,11 +109,11 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `show`."""
     add_scenes_option(parser)
     add = parser.add_argument
-    add("--scene", required=True, metavar="NAME", help="name of the scene (default: none)")
-    add("--system", required=True, metavar="NAME", help="system, as in `check` (default: none)")
-    add("--operator", required=True, metavar="NAME", help="operator (default: none)")
+    add("--scene", required=True, metavar="NAME", help="name of the scene")
+    add("--system", required=True, metavar="NAME", help="system, as in `check`")
+    add("--operator", required=True, metavar="NAME", help="operator")
     add("--seed", type=int, default=1, metavar="N", help="seed of the study (default: 1)")
-    add("--out", type=Path, required=True, metavar="FILE", help="PNG file (default: none)")
+    add("--out", type=Path, required=True, metavar="FILE", help="PNG file")
     parser.set_defaults(run=run_study_show)
 
 
