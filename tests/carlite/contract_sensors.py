@@ -244,11 +244,12 @@ def hear_motion(stage: Stage) -> Comparisons:
     for sensor in (eye, events):
         sensor.set_location(moved)
     frame = stage.world.tick()
-    while not (flows and flows[-1].frame >= frame and arrays):
+    # events of an earlier tick may be there already: wait for those of this one
+    while not all(any(one.frame == frame for one in heard) for heard in (flows, arrays)):
         time.sleep(0.005)
     for sensor in (eye, events):
         sensor.stop()
-    flow, array = next(image for image in flows if image.frame == frame), arrays[-1]
+    flow, array = (next(one for one in heard if one.frame == frame) for heard in (flows, arrays))
     yield (
         "OpticalFlowImage.width height fov",
         (flow.width, flow.height, flow.fov),
