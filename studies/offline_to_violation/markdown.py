@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.tables.markdown import format_markdown_table
 from studies.offline_to_violation.block_findings import unpack_findings
 from studies.offline_to_violation.measuring import read_measured_study
 from studies.offline_to_violation.plan import read_written_plan
@@ -22,7 +23,6 @@ from studies.offline_to_violation.table import (
     list_table_rows,
 )
 from studies.offline_to_violation.verdicts import ALL_SYSTEMS, build_score_table, judge_findings
-from studies.replication.markdown import format_markdown_table
 
 SYSTEM_HEAD = (
     *("system", "lower log loss", "95 % interval"),

@@ -26,9 +26,17 @@ from harness.types.geometry import transform_boxes, transform_points
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import CLASSES, Floats, Integers, Pose
 from harness.viewing.drive_stream import APPLICATION, DriveStream
+from harness.viewing.front_view import FRONT
 from harness.viewing.layout import format_legend
 from harness.viewing.scene import LINES
-from harness.viewing.step import Curve, ShownBoxes, ShownPartner, ShownStep, Sweeps
+from harness.viewing.step import (
+    Curve,
+    ShownBoxes,
+    ShownPartner,
+    ShownPicture,
+    ShownStep,
+    Sweeps,
+)
 from harness.world.hazards.reports import HazardReport
 
 WORLD = Pose(0.0, 0.0)
@@ -44,6 +52,7 @@ class LiveStep:
     sweeps: Sweeps
     ages: Mapping[str, Curve]  # of messages delivered at this step, by sender
     displacements: Mapping[str, Curve]  # of messages captured at this step, by sender
+    pictures: tuple[ShownPicture, ...]  # of front cameras, if systems read images
 
 
 class LiveView(Protocol):
@@ -130,6 +139,7 @@ class RerunView:
         lines = {**self._lines, "way": [np.array(self._way)]}
         self._stream.send_steps([step.shown], lines)
         self._stream.send_sweeps(step.shown.time, step.sweeps)
+        self._stream.send_pictures(step.shown, step.pictures)
         self._stream.send_plot("messages/age", step.ages)
         self._stream.send_plot("messages/displacement", step.displacements)
 
@@ -236,6 +246,12 @@ def make_live_step(
             )
             for record in captured
         },
+        pictures=tuple(
+            ShownPicture(sender=sender, lidar_in_world=sweep.lidar_in_world, image=image)
+            for sender, sweep in ((EGO, scan), *others)
+            for image in sweep.images
+            if image.name == FRONT
+        ),
     )
 
 

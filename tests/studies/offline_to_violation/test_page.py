@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from analysis.tables.markdown import format_markdown_table
 from studies.offline_to_violation.markdown import build_packed_tables
-from studies.replication.markdown import format_markdown_table
 from tests.conftest import ROOT
 
 PACKED = ROOT / "studies" / "offline_to_violation" / "packed"
