@@ -38,6 +38,7 @@ from harness.viewing.step import (
     Sweeps,
 )
 from harness.world.hazards.reports import HazardReport
+from harness.world.rig import LidarScan
 
 WORLD = Pose(0.0, 0.0)
 FLUSH = 2.0
@@ -246,12 +247,21 @@ def make_live_step(
             )
             for record in captured
         },
-        pictures=tuple(
-            ShownPicture(sender=sender, lidar_in_world=sweep.lidar_in_world, image=image)
-            for sender, sweep in ((EGO, scan), *others)
-            for image in sweep.images
-            if image.name == FRONT
-        ),
+        pictures=list_front_pictures([(EGO, scan), *others]),
+    )
+
+
+def list_front_pictures(scans: Iterable[tuple[str, LidarScan]]) -> tuple[ShownPicture, ...]:
+    """Return what front cameras saw of all agents that have one.
+
+    Args:
+        scans: of agents, with their names.
+    """
+    return tuple(
+        ShownPicture(sender=sender, lidar_in_world=scan.lidar_in_world, image=image)
+        for sender, scan in scans
+        for image in scan.images
+        if image.name == FRONT
     )
 
 
