@@ -23,7 +23,7 @@ from rerun.dataframe import Recording, load_archive, load_recording
 
 from analysis.__main__ import main
 from harness.campaign.attempt import live as attempt_live
-from harness.campaign.attempt.live import NoView, list_front_pictures, open_live_view
+from harness.campaign.attempt.live import NoView, open_live_view
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.campaign_folder import refuse_other_settings, write_header
 from harness.campaign.planning.validation import refuse_misshapen
@@ -34,10 +34,7 @@ from harness.common.errors import UserError
 from harness.common.subprocesses import wait_until_true
 from harness.records.ledger import find_finished_tries
 from harness.types.record_names import IRRELEVANT_SETTINGS
-from harness.types.vocabulary import CameraImage, Pose
 from harness.viewing import viewer
-from harness.viewing.front_view import find_nearest_partner
-from harness.world.rig import LidarScan
 from tests.campaign.tiny import complaints, composed, run, write_route
 from tests.keys import key_of
 from tests.once import once
@@ -417,42 +414,3 @@ def test_folders_from_before_are_read_as_without() -> None:
     refuse_misshapen(settings)
     with pytest.raises(UserError, match="live is 3; true or false or a word or null is needed"):
         refuse_misshapen(cast("Any", {**settings, "live": 3}))
-
-
-def make_scan(*cameras: str, x: float = 0.0) -> LidarScan:
-    """Return a scan of an agent that has these cameras."""
-    images = [
-        CameraImage(
-            name=name,
-            pixels=np.zeros((2, 3, 3), np.uint8),
-            intrinsics=np.eye(3),
-            camera_in_lidar=Pose(0.0, 0.0),
-            above_road=2.0,
-        )
-        for name in cameras
-    ]
-    return LidarScan(
-        frame=1,
-        time=0.1,
-        lidar_in_world=Pose(x, 0.0),
-        points_in_lidar=np.zeros((0, 4), np.float32),
-        hits={},
-        images=tuple(images),
-    )
-
-
-def test_pictures_are_of_front_cameras_and_of_the_nearest_partner() -> None:
-    scans = [
-        ("ego", make_scan("rear", "front")),
-        ("far", make_scan("front", x=-9.0)),
-        ("near", make_scan("front", "left", x=4.0)),
-        ("blind", make_scan("left", x=1.0)),
-    ]
-    pictures = list_front_pictures(scans)
-    assert [(one.sender, one.image.name) for one in pictures] == [
-        (name, "front") for name in ("ego", "far", "near")
-    ]
-    nearest = find_nearest_partner(pictures, "ego", Pose(0.0, 0.0))
-    assert nearest is not None
-    assert nearest.sender == "near"
-    assert find_nearest_partner(pictures[:1], "ego", Pose(0.0, 0.0)) is None
