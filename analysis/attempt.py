@@ -207,6 +207,7 @@ COLUMNS_WITH_NAN = {
     "messages": {"delivered_time", "age_asked", "age_measured"},
     "events": {"x", "y", "ego_speed", "relative_speed"},
     "links": {"queue", "airtime", "power", "busy", "arrival"},
+    "segments": {"arrival"},
     "clocks": {"measured"},
     "computing": {"acts"},
 }

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from harness.channel.answers import AnswerQueue
 from harness.channel.attacks.attack import Attack, AttackScene
+from harness.channel.carrying import CarriedMessage, SentSegment, carry_message
 from harness.channel.delivery_audit import DeliveryAudit
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance, Sweep
@@ -89,6 +90,7 @@ class Channel:
         self.link: Link | None = None  # None: ideal
         self.message_format: MessageFormat | None = None  # None: the payload as it is
         self.attacks = [one for one in self.disturbances if isinstance(one, Attack)]
+        self.segments: list[SentSegment] = []  # of messages that were too large for one
         self._aliases: dict[str, str] = {}  # insiders by the names of forged identities
         self._underway: dict[str, list[MessageUnderway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
@@ -113,6 +115,7 @@ class Channel:
         if self.message_format is not None:
             self.message_format.reset()
         self._underway, self._shifts, self._aliases = {}, {}, {}
+        self.segments = []
         self._started, self._shifted_readings = False, 0
 
     def note_attack_scene(self, scene: AttackScene) -> None:
@@ -280,7 +283,8 @@ class Channel:
         # all delays add up; one loss is enough
         delays = [disturbance.delay(leaving) for disturbance in concerning]
         losses = [disturbance for disturbance in concerning if disturbance.loses(leaving)]
-        delay, lost = self._carry_on_link(leaving, sum(delays, computed))
+        carried = self._carry_on_link(leaving, sum(delays, computed))
+        delay, lost = carried.delay, carried.lost
         clocks = [disturbance.clock_error(message) for disturbance in concerning]
         clock = sum(clocks, 0.0)
         self.audit.note_sent(message, sent, delay, losses, lost_on_link=lost, clock=clock)
@@ -304,6 +308,9 @@ class Channel:
                     captured=payloads[0],
                     acts=acts,
                     clock=clock,
+                    segments=tuple(
+                        (sent.capture_time + late, one) for late, one in carried.arriving
+                    ),
                 )
             )
 
@@ -342,7 +349,7 @@ class Channel:
         given = [pending.message for pending in delivered.values()]
         if self.message_format is not None:
             given = [
-                self.message_format.read_messages([pending.message for pending in arrived])
+                self.message_format.read_messages([one.get_arrived(now) for one in arrived])
                 for arrived in heard.values()
             ]
         # stamps are those of the senders' clocks
@@ -387,14 +394,15 @@ class Channel:
             return sent
         return self.message_format.rewrite_message(sent, stages[0].payload)
 
-    def _carry_on_link(self, sent: Message, delay: float) -> tuple[float, bool]:
-        """Return the delay with that of the link, and whether the link loses the message."""
-        if self.link is None:
-            return delay, False
-        carrier = self._aliases.get(sent.sender, sent.sender)
-        true_pose = self.audit.get_true_pose(carrier, sent.capture_frame)
-        carriage = self.link.carry_message(sent, true_pose)
-        return delay + carriage.delay, carriage.lost
+    def _carry_on_link(self, leaving: Message, delay: float) -> CarriedMessage:
+        """Return what the link makes of a message that has a delay without it."""
+        true_pose = None
+        if self.link is not None:
+            carrier = self._aliases.get(leaving.sender, leaving.sender)
+            true_pose = self.audit.get_true_pose(carrier, leaving.capture_frame)
+        carried = carry_message(self.link, leaving, true_pose, delay)
+        self.segments += carried.segments
+        return carried
 
     def _withdraw_message(self, sender: str, frame: int | None, by: Disturbance) -> None:
         if frame is not None:

@@ -166,6 +166,25 @@ FORMATTED = _build_record_schema(
     _make_column("left_out", pa.int32(), "", "of them, left out"),
 )
 
+PARTS = (
+    _make_column(
+        "part", _NAME, "", "empty: the message or its first segment; segment 2 and so on: others"
+    ),
+)
+"""Further column of `links.parquet`, behind the others: where a capture has more than one part."""
+
+SEGMENTS = _build_record_schema(
+    _make_column("sender", _NAME, "", "a partner"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("segment", pa.int32(), "", "which one, from 1"),
+    _make_column("segments", pa.int32(), "", "of the message"),
+    _make_column("bytes", pa.int64(), "B", "of the segment as sent"),
+    _make_column("objects", pa.int32(), "", "in the segment"),
+    _make_column("outcome", _NAME, "", "arrived or lost, on the link alone"),
+    _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
+)
+"""Of messages that were too large for one; absent where none was."""
+
 ATTACKS = _build_record_schema(
     _FRAME,
     _make_column("sender", _NAME, "", "a partner that lies, or a forged identity"),
@@ -347,7 +366,7 @@ AFTER_SENSING = {
 }
 """Further columns, behind the others: of attempts whose system reads points, where these may have
 been changed by a LiDAR's sensitivity, weather or another disturbance of sweeps."""
-FURTHER_COLUMNS = {**AFTER_SENSING, "attacks": PERTURBED}
+FURTHER_COLUMNS = {**AFTER_SENSING, "attacks": PERTURBED, "links": PARTS}
 """All columns that a table may have behind the others, but for metrics."""
 ALL_TABLES = {
     **TABLES,
@@ -356,6 +375,7 @@ ALL_TABLES = {
     "box_changes": BOX_CHANGES,
     "links": LINKS,
     "formatted": FORMATTED,
+    "segments": SEGMENTS,
     "attacks": ATTACKS,
     "defences": DEFENCES,
     "compensated": COMPENSATED,
@@ -376,8 +396,9 @@ MOST_ROWS = {
     "points": 2_000_000,
     "pictures": 2_000_000,
     "box_changes": 20_000_000,
-    "links": 2_000_000,
+    "links": 18_000_000,
     "formatted": 2_000_000,
+    "segments": 16_000_000,
     "attacks": 2_000_000,
     "defences": 2_000_000,
     "compensated": 20_000_000,
@@ -394,8 +415,9 @@ ROWS_A_STEP = {
     "points": 200,
     "pictures": 800,
     "box_changes": 6_000,
-    "links": 200,
+    "links": 1_800,
     "formatted": 200,
+    "segments": 1_600,
     "attacks": 200,
     "defences": 2_000,
     "compensated": 20_000,
