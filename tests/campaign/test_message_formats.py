@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 from pathlib import Path
@@ -10,8 +11,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.collection import collect_campaigns
+from analysis.tables.volumes import build_volume_frame
 from crucible.subcommands import dispatch_subcommand
-from harness.campaign.settings.config import hash_settings
+from harness.campaign.settings.config import LATER_SETTINGS, find_class, hash_settings
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
 from tests.campaign.tiny import (
@@ -46,6 +49,21 @@ def test_formats_are_those_of_what_partners_send(routes: Path) -> None:
     assert sorted(small) == sorted([*plain, *added, *features])
     alone = plan_arms(routes, *chosen, "message_format=eight_bits")
     assert set(alone) == set(plain) - {"fcooper/ahead/none"} | {features[0]}
+
+
+def test_settings_that_came_later_are_named_where_they_are_set() -> None:
+    plain = composed("message_format=cpm")
+    assert "largest" not in plain["message_format"]["cpm"]
+    assert composed("message_format=cpm", "message_format.cpm.largest=1100") == plain
+    small = composed("message_format=cpm", "message_format.cpm.largest=300")
+    assert small["message_format"]["cpm"]["largest"] == 300
+    assert hash_settings(small) != hash_settings(plain)
+    # the defaults that are left out are those of the class
+    for classes in LATER_SETTINGS.values():
+        for target, defaults in classes.items():
+            parameters = inspect.signature(find_class(target, "message_format")).parameters
+            for name, value in defaults.items():
+                assert parameters[name].default == value
 
 
 def test_an_arm_lacks_the_native_format() -> None:
@@ -101,6 +119,7 @@ def drive(folder: Path) -> Path:
     chosen = {
         "plain": (),
         "cpm": ("message_format=cpm", "link=[ideal,nr_v2x]"),
+        "small": ("message_format=cpm", "message_format.cpm.largest=100", "link=nr_v2x"),
     }
     for name, words in chosen.items():
         done = run(routes, *COMMON, *words, f"out={folder / name}")
@@ -143,6 +162,39 @@ def test_the_records_of_cpms_agree(driven: Path) -> None:
         if key.arm["link"] == "nr_v2x":
             links = pq.read_table(place / "links.parquet").to_pylist()
             assert sorted(row["bytes"] for row in links) == sorted(row["bytes"] for row in messages)
+
+
+@pytest.mark.thorough
+def test_the_records_of_segments_agree(driven: Path) -> None:
+    ((_, place),) = CampaignRecords(driven / "small").find_attempts().items()
+    segments = pq.read_table(place / "segments.parquet").to_pandas()
+    messages = pq.read_table(place / "messages.parquet").to_pandas()
+    made = pq.read_table(place / "formatted.parquet").to_pandas()
+    links = pq.read_table(place / "links.parquet").to_pandas()
+    key = ["sender", "capture_frame"]
+    assert segments["bytes"].max() <= 100
+    grouped = segments.astype({"sender": str}).groupby(key)
+    assert (grouped["segment"].max() == grouped["segments"].first()).all()
+    # bytes and objects of a message are those of its segments
+    for table, columns in ((messages, {"bytes": "bytes"}), (made, {"included": "objects"})):
+        whole = table.astype({"sender": str}).set_index(key)
+        for column, part in columns.items():
+            sums = grouped[part].sum()
+            assert (whole.loc[sums.index, column] == sums).all()
+    # each is a message on the radio
+    whole = len(messages) - len(grouped)
+    assert len(links) == whole + len(segments)
+    assert set(links["part"]) == {
+        "" if number == 1 else f"segment {number}" for number in segments["segment"]
+    }
+    # in no other campaign was a message too large
+    for name in ("plain", "cpm"):
+        for other in CampaignRecords(driven / name).find_attempts().values():
+            assert not (other / "segments.parquet").exists()
+    volumes = build_volume_frame(collect_campaigns([driven / "small"]))
+    values = volumes.set_index("volume")["value"]
+    assert values["segments a split message"] == pytest.approx(len(segments) / len(grouped))
+    assert values["packets a message"] == pytest.approx(links["fragments"].sum() / len(messages))
 
 
 @pytest.mark.thorough
