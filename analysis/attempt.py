@@ -208,6 +208,7 @@ COLUMNS_WITH_NAN = {
     "events": {"x", "y", "ego_speed", "relative_speed"},
     "links": {"queue", "airtime", "power", "busy", "arrival"},
     "segments": {"arrival"},
+    "cams": {"arrival"},
     "clocks": {"measured"},
     "computing": {"acts"},
 }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from harness.channel.answers import AnswerQueue
 from harness.channel.attacks.attack import Attack, AttackScene
@@ -20,36 +18,27 @@ from harness.channel.effects import (
     Window,
     apply_pose_shifts,
     is_different_payload,
-    list_payload_arrays,
+    seal_payload,
 )
 from harness.channel.links.link import Link
+from harness.channel.messages.awareness import AwarenessTraffic
 from harness.channel.messages.message_format import MessageFormat
+from harness.channel.naming import number_equal_names
 from harness.channel.picture_sensing import PictureSensing
 from harness.channel.sensing import LidarSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.common.errors import UserError
 from harness.common.sensitivity import LidarSensitivity
 from harness.types.vocabulary import (
-    Boxes,
     CameraImage,
+    CarrierState,
     Control,
     Message,
     Observation,
     Payload,
     Perceived,
-    Points,
     Surfaces,
 )
-
-
-class NamedPart(Protocol):
-    """What has a name of its sort, which is numbered where there are several."""
-
-    name: str
-
-    @property
-    def sort(self) -> str:
-        """What it is called where it is the only one of its sort."""
 
 
 class Channel:
@@ -239,14 +228,20 @@ class Channel:
             self._shifts[observation.sender, observation.frame] = shifts
         return replace(observation, lidar_in_world=believed)
 
-    def send_message(self, message: Message, computed: float = 0.0) -> None:
+    def send_message(
+        self, message: Message, computed: float = 0.0, carrier: CarrierState | None = None
+    ) -> None:
         """Let a message go, at the moment of its capture or when it has been computed.
 
         Args:
             message: as captured, with the pose that its sender believes.
             computed: seconds from capture until the message leaves.
+            carrier: the sender's vehicle; None: a roadside unit, or not known.
         """
         self._note_first_capture(message.capture_frame, message.capture_time)
+        if self.awareness is not None and carrier is not None:
+            true_pose = self.audit.get_true_pose(message.sender, message.capture_frame)
+            self.awareness.send_state(message, carrier, self.link, true_pose)
         self._send_one(message, computed)
         # forged identities of insiders: they are where they claim to be, as far as records go
         for attack in self.attacks:
@@ -331,6 +326,8 @@ class Channel:
         delivered: dict[tuple[str, int], MessageUnderway] = {}
         heard: dict[str, list[MessageUnderway]] = {}
         # a forged identity is in range as long as its insider is
+        if self.awareness is not None:
+            self.awareness.receive_states(now, present)
         present = {*present, *(name for name, by in self._aliases.items() if by in present)}
         for sender in sorted(self._underway.keys() & present):
             waiting = self._underway[sender]
@@ -367,6 +364,11 @@ class Channel:
             if pending.frame == frame:
                 return pending.captured
         return None
+
+    @property
+    def awareness(self) -> AwarenessTraffic | None:
+        """The messages in which vehicles say where they are; None: they send none."""
+        return None if self.message_format is None else self.message_format.awareness
 
     @property
     def of_clocks(self) -> bool:
@@ -428,23 +430,3 @@ class Channel:
             for disturbance in self.disturbances
             if kind in disturbance.kinds and disturbance.of_messages
         ]
-
-
-def number_equal_names(disturbances: Sequence[NamedPart]) -> None:
-    """Number disturbances of one name, so that each has its own random streams."""
-    seen: Counter[str] = Counter()
-    for disturbance in disturbances:
-        name = disturbance.sort
-        seen[name] += 1
-        disturbance.name = name if seen[name] == 1 else f"{name}-{seen[name]}"
-
-
-def seal_payload(payload: Payload) -> Payload:
-    """Return a read-only copy, so that a message does not change after it is sent."""
-    parts = [array.copy(order="K") for array in list_payload_arrays(payload)]
-    for part in parts:
-        part.flags.writeable = False
-    # the same type with the copied arrays
-    if isinstance(payload, Boxes):
-        return Boxes(*parts)
-    return Points(*parts) if isinstance(payload, Points) else type(payload)(tuple(parts))

@@ -168,7 +168,7 @@ FORMATTED = _build_record_schema(
 
 PARTS = (
     _make_column(
-        "part", _NAME, "", "empty: the message or its first segment; segment 2 and so on: others"
+        "part", _NAME, "", "empty: the message or its first segment; else segment 2, …, or CAM"
     ),
 )
 """Further column of `links.parquet`, behind the others: where a capture has more than one part."""
@@ -184,6 +184,19 @@ SEGMENTS = _build_record_schema(
     _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
 )
 """Of messages that were too large for one; absent where none was."""
+
+CAMS = _build_record_schema(
+    _make_column("sender", _NAME, "", "a connected vehicle"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("trigger", _NAME, "", "first, motion or time"),
+    _make_column("bytes", pa.int64(), "B", "of the message"),
+    _make_column("outcome", _NAME, "", "arrived or lost, on the link"),
+    _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
+    _make_column("x", pa.float64(), "m", "in the world, middle of the vehicle, as it is read"),
+    _make_column("y", pa.float64(), "m", "in the world, as it is read"),
+    _make_column("yaw", pa.float64(), "rad", "in the world, as it is read"),
+    _make_column("speed", pa.float64(), "m/s", "as it is read"),
+)
 
 ATTACKS = _build_record_schema(
     _FRAME,
@@ -376,6 +389,7 @@ ALL_TABLES = {
     "links": LINKS,
     "formatted": FORMATTED,
     "segments": SEGMENTS,
+    "cams": CAMS,
     "attacks": ATTACKS,
     "defences": DEFENCES,
     "compensated": COMPENSATED,
@@ -399,6 +413,7 @@ MOST_ROWS = {
     "links": 18_000_000,
     "formatted": 2_000_000,
     "segments": 16_000_000,
+    "cams": 2_000_000,
     "attacks": 2_000_000,
     "defences": 2_000_000,
     "compensated": 20_000_000,
@@ -418,6 +433,7 @@ ROWS_A_STEP = {
     "links": 1_800,
     "formatted": 200,
     "segments": 1_600,
+    "cams": 200,
     "attacks": 200,
     "defences": 2_000,
     "compensated": 20_000,

@@ -253,6 +253,19 @@ class EgoObservation(Observation):
     readings: tuple[SensorReading, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CarrierState:
+    """What a connected vehicle knows of itself at a capture.
+
+    Attributes:
+        box_in_lidar: x y z length width height yaw of the vehicle in its LiDAR's frame.
+    """
+
+    box_in_lidar: Floats  # (7,)
+    speed: float  # m/s, forward
+    yaw_rate: float  # rad/s, to the left
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A part of a message that stands for itself: one message on the air."""

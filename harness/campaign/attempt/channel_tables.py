@@ -11,8 +11,10 @@ from harness.channel.carrying import SentSegment
 from harness.channel.delivery_audit import MessageRecord
 from harness.channel.effects import Shift
 from harness.channel.links.link import Carriage
+from harness.channel.messages.awareness import SentCam
 from harness.channel.messages.message_format import FormatRow
 from harness.records.schema import (
+    CAMS,
     CLOCKS,
     FORMATTED,
     FURTHER_COLUMNS,
@@ -84,6 +86,28 @@ def build_segment_columns(
             "objects": sent.segment.objects,
             "outcome": sent.outcome,
             "arrival": sent.arrival - start,
+        }
+        append_row(columns, row)
+    return columns
+
+
+def build_cam_columns(
+    cams: Iterable[SentCam], start: float, first_frame: int
+) -> dict[str, list[Any]]:
+    """Return the table of the messages in which vehicles say where they are."""
+    columns: dict[str, list[Any]] = {name: [] for name in CAMS.names}
+    for sent in cams:
+        row = {
+            "sender": sent.sender,
+            "capture_frame": sent.frame - first_frame,
+            "trigger": sent.trigger,
+            "bytes": len(sent.octets),
+            "outcome": sent.outcome,
+            "arrival": sent.arrival - start,
+            "x": sent.x,
+            "y": sent.y,
+            "yaw": sent.yaw,
+            "speed": sent.speed,
         }
         append_row(columns, row)
     return columns

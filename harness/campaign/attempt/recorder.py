@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.campaign.attempt.channel_tables import (
     append_row,
+    build_cam_columns,
     build_clock_columns,
     build_format_columns,
     build_link_columns,
@@ -28,6 +29,7 @@ from harness.channel.carrying import SentSegment
 from harness.channel.compensation.compensation import MovedBoxes
 from harness.channel.delivery_audit import MessageRecord
 from harness.channel.links.link import Carriage
+from harness.channel.messages.awareness import SentCam
 from harness.channel.messages.message_format import FormatRow
 from harness.evaluation.driving import DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes
@@ -250,6 +252,7 @@ class AttemptRecorder:
         carriages: Iterable[Carriage] | None = None,
         formatted: Iterable[FormatRow] | None = None,
         segments: Sequence[SentSegment] = (),
+        cams: Iterable[SentCam] | None = None,
         security: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
         moved: Iterable[MovedBoxes] | None = None,
         computing: AttemptComputing | None = None,
@@ -257,7 +260,8 @@ class AttemptRecorder:
     ) -> None:
         """Write all tables; `links` where the link is not ideal, `formatted` not all native.
 
-        `segments` are those of messages that were too large for one, if there were any.
+        `segments` are those of messages that were too large for one, if there were any; `cams` is
+        there where vehicles send CAMs.
         `security` are the tables of the attack and of the defence, as far as there are any; `moved`
         is what a compensation made of late boxes; `computing` is there where computing takes time,
         `clocks` where stamps are wrong.
@@ -294,6 +298,8 @@ class AttemptRecorder:
         if segments:
             table = build_segment_columns(segments, self.start, self.first_frame)
             writer.write_table("segments", table)
+        if cams is not None:
+            writer.write_table("cams", build_cam_columns(cams, self.start, self.first_frame))
         if clocks:
             writer.write_table("clocks", build_clock_columns(messages, self.first_frame))
         if computing is not None:

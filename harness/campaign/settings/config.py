@@ -81,7 +81,10 @@ REPEATABLE: Literal["repeatable"] = "repeatable"
 """Whether networks compute with kernels that all processors share; absent where they do not."""
 LATER_SETTINGS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     MESSAGE_FORMAT: {
-        "harness.channel.messages.collective_perception.CpmFormat": {"largest": 1100},
+        "harness.channel.messages.collective_perception.CpmFormat": {
+            "largest": 1100,
+            "cams": False,
+        },
     },
 }
 """By group and class: settings that came later, at their defaults. Settings without them mean the

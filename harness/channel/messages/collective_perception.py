@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from harness.channel.messages.awareness import CONFIDENCE, AwarenessTraffic
 from harness.channel.messages.cpm import Cpm, PerceivedObject
 from harness.channel.messages.georeference import GeoReference
 from harness.channel.messages.inclusion import (
@@ -30,7 +31,7 @@ from harness.channel.messages.segmentation import (
 from harness.channel.messages.station import Position
 from harness.common.errors import AttemptError, UserError
 from harness.types.geometry import transform_boxes, wrap_angle
-from harness.types.vocabulary import Boxes, Floats, Message, Payload, Pose
+from harness.types.vocabulary import VEHICLE, Boxes, Floats, Message, Payload, Pose
 
 WORLD = Pose(0.0, 0.0)
 START = 694_310_400.0
@@ -90,6 +91,7 @@ class CpmFormat(MessageFormat):
         *,
         inclusion: bool = True,  # by the rules; false: all objects in every message
         keep: float = 1.3,  # s for which the ego keeps an object that messages leave out
+        cams: bool = False,  # true: connected vehicles send CAMs, too
         largest: int | None = LARGEST,  # B of a message; more go in segments; null: no bound
         sensor_range: float = 70.0,  # m, which a message says of the sender's LiDAR once a second
         latitude: float = 49.0,  # degrees, of the world's origin
@@ -107,6 +109,7 @@ class CpmFormat(MessageFormat):
         self.inclusion, self.keep, self.sensor_range = inclusion, keep, sensor_range
         self.largest = largest
         self._place = GeoReference(latitude, longitude)
+        self.awareness = AwarenessTraffic(self._place) if cams else None
         self._senders: dict[str, SendingStation] = {}
         self._heard: dict[str, HeardStation] = {}
 
@@ -197,6 +200,7 @@ class CpmFormat(MessageFormat):
             if now - one.measured <= self.keep + ROUNDING
         }
         known = [station.objects[number] for number in sorted(station.objects)]
+        known += self._list_senders(newest.sender, now)
         rows = [move_row(one, now) for one in known]
         in_world = Boxes(
             np.array(rows).reshape(len(rows), 7),
@@ -209,6 +213,21 @@ class CpmFormat(MessageFormat):
             payload=transform_boxes(in_world, WORLD, newest.lidar_in_world),
             velocities_in_world=np.array(velocities).reshape(len(known), 2),
         )
+
+    def _list_senders(self, sender: str, now: float) -> list[KnownObject]:
+        """Return the sender's own vehicle, if a CAM is not too old; its place is that of now."""
+        vehicle = None if self.awareness is None else self.awareness.get_known(sender)
+        if vehicle is None or abs(now - vehicle.measured) > self.keep + ROUNDING:
+            return []
+        return [
+            KnownObject(
+                row=vehicle.row,
+                class_index=VEHICLE,
+                score=CONFIDENCE,
+                velocity=vehicle.velocity,
+                measured=vehicle.measured,
+            )
+        ]
 
     def _read_parts(self, station: HeardStation, message: Message) -> None:
         """Read what has arrived of a message and was not read before."""
