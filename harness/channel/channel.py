@@ -229,19 +229,21 @@ class Channel:
         return replace(observation, lidar_in_world=believed)
 
     def send_message(
-        self, message: Message, computed: float = 0.0, carrier: CarrierState | None = None
+        self, message: Message, computed: float | None = 0.0, carrier: CarrierState | None = None
     ) -> None:
         """Let a message go, at the moment of its capture or when it has been computed.
 
         Args:
             message: as captured, with the pose that its sender believes.
-            computed: seconds from capture until the message leaves.
+            computed: seconds from capture until the message leaves; None: it never does.
             carrier: the sender's vehicle; None: a roadside unit, or not known.
         """
         self._note_first_capture(message.capture_frame, message.capture_time)
         if self.awareness is not None and carrier is not None:
             true_pose = self.audit.get_true_pose(message.sender, message.capture_frame)
             self.awareness.send_state(message, carrier, self.link, true_pose)
+        if computed is None:
+            return
         self._send_one(message, computed)
         # forged identities of insiders: they are where they claim to be, as far as records go
         for attack in self.attacks:

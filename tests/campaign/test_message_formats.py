@@ -7,6 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -101,6 +102,11 @@ def test_settings_with_native_messages_do_not_name_the_group() -> None:
         (["message_format=cpm", "message_format.cpm.keep=-1"], r"message_format\.keep = -1"),
         (["message_format=top_k", "message_format.top_k.share=0"], r"message_format\.share = 0"),
         (["message_format=eight_bits", "message_format.eight_bits.bits=7"], r"bits = 7: must be"),
+        (["message_format=cpm", "message_format.cpm.largest=50"], r"largest = 50 B: must be 100"),
+        (
+            ["message_format=cpm", "message_format.cpm.cams=true", "attack=[none,ghost]"],
+            r"message_format\.cpm\.cams = true: attacks lie in",
+        ),
     ],
 )
 def test_bad_formats_are_one_line(settings: list[str], words: str) -> None:
@@ -120,6 +126,10 @@ def drive(folder: Path) -> Path:
         "plain": (),
         "cpm": ("message_format=cpm", "link=[ideal,nr_v2x]"),
         "small": ("message_format=cpm", "message_format.cpm.largest=100", "link=nr_v2x"),
+        "cams": (
+            *("message_format=cpm", "message_format.cpm.cams=true", "cooperation=mixed"),
+            "link=nr_v2x",
+        ),
     }
     for name, words in chosen.items():
         done = run(routes, *COMMON, *words, f"out={folder / name}")
@@ -195,6 +205,42 @@ def test_the_records_of_segments_agree(driven: Path) -> None:
     values = volumes.set_index("volume")["value"]
     assert values["segments a split message"] == pytest.approx(len(segments) / len(grouped))
     assert values["packets a message"] == pytest.approx(links["fragments"].sum() / len(messages))
+
+
+@pytest.mark.thorough
+def test_the_records_of_cams_agree(driven: Path) -> None:
+    ((_, place),) = CampaignRecords(driven / "cams").find_attempts().items()
+    key = ["sender", "capture_frame"]
+    cams, links, poses = (
+        pq.read_table(place / f"{name}.parquet").to_pandas().astype({"sender": str})
+        for name in ("cams", "links", "poses")
+    )
+    assert len(cams) > 5
+    assert set(cams["sender"].str.partition("-")[0]) == {"vehicle"}
+    # each is a message on the radio, next to the CPMs
+    carried = links[links["part"] == "CAM"].merge(cams, on=key, suffixes=("_link", ""))
+    assert len(carried) == len(cams) == (links["part"] == "CAM").sum()
+    assert (carried["bytes_link"] == carried["bytes"]).all()
+    assert (carried["outcome_link"] == carried["outcome"]).all()
+    messages = pq.read_table(place / "messages.parquet").to_pandas()
+    assert (links["part"] == "").sum() == len(messages)
+    # at most ten a second, and at least one
+    for _, one in cams.groupby("sender"):
+        gaps = one["capture_frame"].diff().dropna() * 0.05
+        assert gaps.between(0.1 - 1e-6, 1.0 + 1e-6).all()
+        assert one["trigger"].iloc[0] == "first"
+    # a vehicle is where its LiDAR is, within its length
+    known = cams.merge(poses, left_on=key, right_on=["sender", "frame"])
+    assert len(known) == len(cams)
+    away = np.hypot(known["x"] - known["true_x"], known["y"] - known["true_y"])
+    assert away.max() < 3.0
+    turned = np.remainder(known["yaw"] - known["true_yaw"] + np.pi, 2 * np.pi) - np.pi
+    assert np.abs(turned).max() < np.radians(0.2)
+    # the stated speed is that of the way between two messages
+    for _, one in known.groupby("sender"):
+        way = np.hypot(one["true_x"].diff(), one["true_y"].diff())[1:]
+        speeds = (one["speed"] + one["speed"].shift())[1:] / 2
+        assert np.abs(way - speeds * one["capture_frame"].diff()[1:] * 0.05).max() < 1.0
 
 
 @pytest.mark.thorough

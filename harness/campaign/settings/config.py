@@ -86,6 +86,10 @@ LATER_SETTINGS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
             "cams": False,
         },
     },
+    COMPUTE: {
+        "harness.channel.computing.declared.DeclaredTime": {"busy": "parallel"},
+        "harness.channel.computing.measured.MeasuredTime": {"busy": "parallel"},
+    },
 }
 """By group and class: settings that came later, at their defaults. Settings without them mean the
 same, so that folders from before keep their digests."""
