@@ -218,6 +218,10 @@ def test_cams_load_the_channel() -> None:
     # first with lights, and one of each second
     assert len(sizes) == 2
     assert min(sizes) > 30
+    # a CPM does not wait for the CAM, and no two messages share a slot
+    assert max(one.queue for one in link.carriages) < 0.105
+    starts = [round(one.time + one.queue, 6) for one in link.carriages]
+    assert len(set(starts)) == len(starts)
 
 
 def test_a_cam_states_where_its_sender_believes_to_be() -> None:

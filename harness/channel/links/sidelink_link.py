@@ -129,7 +129,8 @@ class SidelinkLink(RadioLink):
         self._first_slot = 0  # of `_bursts`
         # by sender, and by part of what it sends at one capture
         self._reservations: dict[tuple[str, str], Reservation] = {}
-        self._free: dict[str, int] = {}  # slot from which a partner may send its next message
+        # slot from which a partner may send its next message, likewise
+        self._free: dict[tuple[str, str], int] = {}
         self._taken: set[int] = set()  # slots of all partners
 
     @abstractmethod
@@ -184,7 +185,7 @@ class SidelinkLink(RadioLink):
             return [], [], sensed.busy
         self._run_until(int(slots[-1]) + 1)
         noises = self._measure_noise(slots, start, plan.subchannels).reshape(-1, rules.copies)
-        self._announce(sender, slots, start, plan=plan, heard=heard)
+        self._announce(sender + part, slots, start, plan=plan, heard=heard)
         starts = [(int(slot) - begin) * rules.slot for slot in slots]
         return starts, list(noises), sensed.busy
 
@@ -261,7 +262,7 @@ class SidelinkLink(RadioLink):
     ) -> tuple[Integers, int]:
         """Return the slots of all packets in order, and their first subchannel."""
         now = sensed.now
-        begin = max(now, self._free.get(sender, now))
+        begin = max(now, self._free.get((sender, part), now))
         if (begin - now) * self.rules.slot > self.longest_queue:
             return np.zeros(0, np.int64), 0
         if plan.fragments == 1:
@@ -269,7 +270,7 @@ class SidelinkLink(RadioLink):
         else:
             slots, start = self._take_slots(begin, plan, sensed), 0
         if len(slots):
-            self._free[sender] = int(slots[-1]) + 1
+            self._free[sender, part] = int(slots[-1]) + 1
             self._taken |= {int(slot) for slot in slots}
         self._taken = {slot for slot in self._taken if slot >= now}
         self._forget_bursts(now)
