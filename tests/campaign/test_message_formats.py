@@ -60,9 +60,9 @@ def test_settings_that_came_later_are_named_where_they_are_set() -> None:
     assert small["message_format"]["cpm"]["largest"] == 300
     assert hash_settings(small) != hash_settings(plain)
     # the defaults that are left out are those of the class
-    for classes in LATER_SETTINGS.values():
+    for group, classes in LATER_SETTINGS.items():
         for target, defaults in classes.items():
-            parameters = inspect.signature(find_class(target, "message_format")).parameters
+            parameters = inspect.signature(find_class(target, group)).parameters
             for name, value in defaults.items():
                 assert parameters[name].default == value
 

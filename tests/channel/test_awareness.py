@@ -132,7 +132,7 @@ def place_car(message: Message) -> Floats:
 
 def test_the_ego_knows_the_sender_by_its_cam() -> None:
     channel, plain = open_channel(CpmFormat(cams=True)), open_channel(CpmFormat())
-    for step in (0, 400):  # 80 s later, the time of a CAM has begun again
+    for step in (0, 400):  # 80 s later, the time of a CAM starts again
         message = make_message(step)
         for one in (channel, plain):
             send(one, message)
