@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 CAM = "CAM"
@@ -37,4 +36,4 @@ def join_segments(links: pd.DataFrame) -> pd.DataFrame:
 
 def sum_known(values: pd.Series) -> float:
     """Return the sum; NaN where no value is known."""
-    return float(values.sum(min_count=1)) if len(values) else np.nan
+    return float(values.sum(min_count=1))
