@@ -209,7 +209,9 @@ def test_messages_leave_and_controls_act_when_they_are_computed(driven: Path) ->
 @pytest.mark.thorough
 def test_a_busy_device_makes_sweeps_wait_or_leaves_them_out(driven: Path) -> None:
     """By hand: a sweep each 0.2 s takes 0.3 s."""
-    for rule, place in places_of(driven / "busy").items():
+    places = places_of(driven / "busy")
+    for rule in ("wait", "skip"):
+        place = places[rule]
         rows, messages = read_rows(place, "computing"), read_rows(place, "messages")
         frames = [row["frame"] for row in read_rows(place, "frames")]
         record = json.loads((place / "result.json").read_text())["crucible"]["computing"]
