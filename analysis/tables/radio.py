@@ -13,6 +13,7 @@ import pandas as pd
 
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection
+from analysis.tables.parts import join_segments
 from analysis.tables.table import (
     EstimatesTable,
     estimate_cells,
@@ -84,7 +85,7 @@ def make_partner_table(
 def read_link_messages(campaign: CampaignRecords, key: AttemptKey) -> pd.DataFrame:
     """Return an attempt's messages, with what the link made of each."""
     messages = read_checked_table(campaign, "messages", key)
-    links = read_checked_table(campaign, "links", key)
+    links = join_segments(read_checked_table(campaign, "links", key))
     kept = messages[["sender", "kind", "capture_frame", "capture_time", "delivered_time"]]
     names = {"sender": str, "kind": str}
     sent = links.astype({"sender": str, "sight": str, "outcome": str})

@@ -18,6 +18,7 @@ from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection
 from analysis.statistics.intervals import IntervalEstimate, estimate_ratio
 from analysis.tables.from_frames import ON_AIR
+from analysis.tables.parts import join_segments
 from analysis.tables.table import encode_names
 from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
@@ -78,6 +79,10 @@ DEFINITIONS = (
         used_by="a radio link (`link=`): fragments",
     ),
     VolumeDefinition(
+        name="segments a split message", unit="", above="segments", below="split",
+        used_by="`message_format=cpm`: messages that were too large for one",
+    ),
+    VolumeDefinition(
         name="the channel, share of time", unit="%", above="airtime", below="link_time",
         scale=100.0, used_by="a radio link (`link=`): airtime of the partners",
     ),
@@ -85,6 +90,7 @@ DEFINITIONS = (
 SUMS = (
     *("bytes", "sent", "link_seconds", "delivered_bytes", "steps", "seconds"),
     *("fragments", "carried", "airtime", "link_time"),
+    *("segments", "split"),
 )
 
 
@@ -164,7 +170,22 @@ def sum_attempt_volumes(campaign: CampaignRecords, key: AttemptKey) -> dict[str,
         "steps": float(len(times)),
         "seconds": len(times) * period,
     }
-    return {**sums, **sum_link_volumes(campaign, key, sums["seconds"])}
+    return {
+        **sums,
+        **sum_link_volumes(campaign, key, sums["seconds"]),
+        **count_segments(campaign, key),
+    }
+
+
+def count_segments(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]:
+    """Return how many segments there were, of how many messages; zeros without the table."""
+    if not (campaign.find_attempts()[key] / "segments.parquet").exists():
+        return {"segments": 0.0, "split": 0.0}
+    segments = read_checked_table(campaign, "segments", key)
+    return {
+        "segments": float(len(segments)),
+        "split": float((segments["segment"] == 1).sum()),
+    }
 
 
 def sum_link_volumes(
@@ -174,10 +195,11 @@ def sum_link_volumes(
     if not (campaign.find_attempts()[key] / "links.parquet").exists():
         return dict.fromkeys(("fragments", "carried", "airtime", "link_time"), 0.0)
     links = read_checked_table(campaign, "links", key)
+    messages = join_segments(links)
     airtime = links["airtime"].to_numpy(np.float64)
     return {
-        "fragments": float(links["fragments"].sum()),
-        "carried": float(len(links)),
+        "fragments": float(messages["fragments"].sum()),
+        "carried": float(len(messages)),
         "airtime": float(np.nansum(airtime)),
         # a link without a model of airtime has no share of time
         "link_time": seconds if np.isfinite(airtime).any() else 0.0,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from harness.channel.answers import AnswerQueue
 from harness.channel.attacks.attack import Attack, AttackScene
+from harness.channel.carrying import CarriedMessage, SentSegment, carry_message
 from harness.channel.delivery_audit import DeliveryAudit
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance, Sweep
@@ -19,36 +18,27 @@ from harness.channel.effects import (
     Window,
     apply_pose_shifts,
     is_different_payload,
-    list_payload_arrays,
+    seal_payload,
 )
 from harness.channel.links.link import Link
+from harness.channel.messages.awareness import AwarenessTraffic
 from harness.channel.messages.message_format import MessageFormat
+from harness.channel.naming import number_equal_names
 from harness.channel.picture_sensing import PictureSensing
 from harness.channel.sensing import LidarSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.common.errors import UserError
 from harness.common.sensitivity import LidarSensitivity
 from harness.types.vocabulary import (
-    Boxes,
     CameraImage,
+    CarrierState,
     Control,
     Message,
     Observation,
     Payload,
     Perceived,
-    Points,
     Surfaces,
 )
-
-
-class NamedPart(Protocol):
-    """What has a name of its sort, which is numbered where there are several."""
-
-    name: str
-
-    @property
-    def sort(self) -> str:
-        """What it is called where it is the only one of its sort."""
 
 
 class Channel:
@@ -89,6 +79,7 @@ class Channel:
         self.link: Link | None = None  # None: ideal
         self.message_format: MessageFormat | None = None  # None: the payload as it is
         self.attacks = [one for one in self.disturbances if isinstance(one, Attack)]
+        self.segments: list[SentSegment] = []  # of messages that were too large for one
         self._aliases: dict[str, str] = {}  # insiders by the names of forged identities
         self._underway: dict[str, list[MessageUnderway]] = {}
         self._shifts: dict[tuple[str, int], list[Shift]] = {}
@@ -113,6 +104,7 @@ class Channel:
         if self.message_format is not None:
             self.message_format.reset()
         self._underway, self._shifts, self._aliases = {}, {}, {}
+        self.segments = []
         self._started, self._shifted_readings = False, 0
 
     def note_attack_scene(self, scene: AttackScene) -> None:
@@ -236,14 +228,22 @@ class Channel:
             self._shifts[observation.sender, observation.frame] = shifts
         return replace(observation, lidar_in_world=believed)
 
-    def send_message(self, message: Message, computed: float = 0.0) -> None:
+    def send_message(
+        self, message: Message, computed: float | None = 0.0, carrier: CarrierState | None = None
+    ) -> None:
         """Let a message go, at the moment of its capture or when it has been computed.
 
         Args:
             message: as captured, with the pose that its sender believes.
-            computed: seconds from capture until the message leaves.
+            computed: seconds from capture until the message leaves; None: it never does.
+            carrier: the sender's vehicle; None: a roadside unit, or not known.
         """
         self._note_first_capture(message.capture_frame, message.capture_time)
+        if self.awareness is not None and carrier is not None:
+            true_pose = self.audit.get_true_pose(message.sender, message.capture_frame)
+            self.awareness.send_state(message, carrier, self.link, true_pose)
+        if computed is None:
+            return
         self._send_one(message, computed)
         # forged identities of insiders: they are where they claim to be, as far as records go
         for attack in self.attacks:
@@ -280,7 +280,8 @@ class Channel:
         # all delays add up; one loss is enough
         delays = [disturbance.delay(leaving) for disturbance in concerning]
         losses = [disturbance for disturbance in concerning if disturbance.loses(leaving)]
-        delay, lost = self._carry_on_link(leaving, sum(delays, computed))
+        carried = self._carry_on_link(leaving, sum(delays, computed))
+        delay, lost = carried.delay, carried.lost
         clocks = [disturbance.clock_error(message) for disturbance in concerning]
         clock = sum(clocks, 0.0)
         self.audit.note_sent(message, sent, delay, losses, lost_on_link=lost, clock=clock)
@@ -304,6 +305,9 @@ class Channel:
                     captured=payloads[0],
                     acts=acts,
                     clock=clock,
+                    segments=tuple(
+                        (sent.capture_time + late, one) for late, one in carried.arriving
+                    ),
                 )
             )
 
@@ -324,6 +328,8 @@ class Channel:
         delivered: dict[tuple[str, int], MessageUnderway] = {}
         heard: dict[str, list[MessageUnderway]] = {}
         # a forged identity is in range as long as its insider is
+        if self.awareness is not None:
+            self.awareness.receive_states(now, present)
         present = {*present, *(name for name, by in self._aliases.items() if by in present)}
         for sender in sorted(self._underway.keys() & present):
             waiting = self._underway[sender]
@@ -342,7 +348,7 @@ class Channel:
         given = [pending.message for pending in delivered.values()]
         if self.message_format is not None:
             given = [
-                self.message_format.read_messages([pending.message for pending in arrived])
+                self.message_format.read_messages([one.get_arrived(now) for one in arrived])
                 for arrived in heard.values()
             ]
         # stamps are those of the senders' clocks
@@ -360,6 +366,11 @@ class Channel:
             if pending.frame == frame:
                 return pending.captured
         return None
+
+    @property
+    def awareness(self) -> AwarenessTraffic | None:
+        """The messages in which vehicles say where they are; None: they send none."""
+        return None if self.message_format is None else self.message_format.awareness
 
     @property
     def of_clocks(self) -> bool:
@@ -387,14 +398,15 @@ class Channel:
             return sent
         return self.message_format.rewrite_message(sent, stages[0].payload)
 
-    def _carry_on_link(self, sent: Message, delay: float) -> tuple[float, bool]:
-        """Return the delay with that of the link, and whether the link loses the message."""
-        if self.link is None:
-            return delay, False
-        carrier = self._aliases.get(sent.sender, sent.sender)
-        true_pose = self.audit.get_true_pose(carrier, sent.capture_frame)
-        carriage = self.link.carry_message(sent, true_pose)
-        return delay + carriage.delay, carriage.lost
+    def _carry_on_link(self, leaving: Message, delay: float) -> CarriedMessage:
+        """Return what the link makes of a message that has a delay without it."""
+        true_pose = None
+        if self.link is not None:
+            carrier = self._aliases.get(leaving.sender, leaving.sender)
+            true_pose = self.audit.get_true_pose(carrier, leaving.capture_frame)
+        carried = carry_message(self.link, leaving, true_pose, delay)
+        self.segments += carried.segments
+        return carried
 
     def _withdraw_message(self, sender: str, frame: int | None, by: Disturbance) -> None:
         if frame is not None:
@@ -420,23 +432,3 @@ class Channel:
             for disturbance in self.disturbances
             if kind in disturbance.kinds and disturbance.of_messages
         ]
-
-
-def number_equal_names(disturbances: Sequence[NamedPart]) -> None:
-    """Number disturbances of one name, so that each has its own random streams."""
-    seen: Counter[str] = Counter()
-    for disturbance in disturbances:
-        name = disturbance.sort
-        seen[name] += 1
-        disturbance.name = name if seen[name] == 1 else f"{name}-{seen[name]}"
-
-
-def seal_payload(payload: Payload) -> Payload:
-    """Return a read-only copy, so that a message does not change after it is sent."""
-    parts = [array.copy(order="K") for array in list_payload_arrays(payload)]
-    for part in parts:
-        part.flags.writeable = False
-    # the same type with the copied arrays
-    if isinstance(payload, Boxes):
-        return Boxes(*parts)
-    return Points(*parts) if isinstance(payload, Points) else type(payload)(tuple(parts))

@@ -225,3 +225,14 @@ def join_names(names: Iterable[str]) -> str:
     """Return names as a list in words."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def seal_payload(payload: Payload) -> Payload:
+    """Return a read-only copy, so that a message does not change after it is sent."""
+    parts = [array.copy(order="K") for array in list_payload_arrays(payload)]
+    for part in parts:
+        part.flags.writeable = False
+    # the same type with the copied arrays
+    if isinstance(payload, Boxes):
+        return Boxes(*parts)
+    return Points(*parts) if isinstance(payload, Points) else type(payload)(tuple(parts))

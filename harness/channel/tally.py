@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance
@@ -18,7 +18,7 @@ from harness.channel.effects import (
     is_displacement,
     join_names,
 )
-from harness.types.vocabulary import Message, Payload, Pose
+from harness.types.vocabulary import Message, Payload, Pose, Segment
 
 Key = tuple[str, int]
 """Sender and frame of capture."""
@@ -51,7 +51,8 @@ class MessageUnderway:
 
     Attributes:
         message: as it was sent.
-        arrives: seconds of simulated time.
+        arrives: seconds of simulated time; of a message in segments, of the first that arrives.
+        segments: those that arrive, each with its seconds of simulated time.
     """
 
     frame: int  # of capture
@@ -60,6 +61,15 @@ class MessageUnderway:
     captured: Payload  # as it was before any disturbance
     clock: float = 0.0  # s by which its stamp is ahead of the time of capture
     acts: tuple[DisturbanceAct, ...] = ()
+    segments: tuple[tuple[float, Segment], ...] = ()
+
+    def get_arrived(self, now: float) -> Message:
+        """Return the message with those of its segments that have arrived."""
+        if not self.segments:
+            return self.message
+        there = tuple(one for at, one in self.segments if at <= now + SAME_MOMENT)
+        octets = b"".join(one.octets for one in there)
+        return replace(self.message, octets=octets, segments=there)
 
 
 @dataclass(slots=True, kw_only=True)

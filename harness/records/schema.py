@@ -166,6 +166,38 @@ FORMATTED = _build_record_schema(
     _make_column("left_out", pa.int32(), "", "of them, left out"),
 )
 
+PARTS = (
+    _make_column(
+        "part", _NAME, "", "empty: the message or its first segment; else segment 2, …, or CAM"
+    ),
+)
+"""Further column of `links.parquet`, behind the others: where a capture has more than one part."""
+
+SEGMENTS = _build_record_schema(
+    _make_column("sender", _NAME, "", "a partner"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("segment", pa.int32(), "", "which one, from 1"),
+    _make_column("segments", pa.int32(), "", "of the message"),
+    _make_column("bytes", pa.int64(), "B", "of the segment as sent"),
+    _make_column("objects", pa.int32(), "", "in the segment"),
+    _make_column("outcome", _NAME, "", "arrived or lost, on the link alone"),
+    _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
+)
+"""Of messages that were too large for one; absent where none was."""
+
+CAMS = _build_record_schema(
+    _make_column("sender", _NAME, "", "a connected vehicle"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("trigger", _NAME, "", "first, motion or time"),
+    _make_column("bytes", pa.int64(), "B", "of the message"),
+    _make_column("outcome", _NAME, "", "arrived or lost, on the link"),
+    _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
+    _make_column("x", pa.float64(), "m", "in the world, middle of the vehicle, as it is read"),
+    _make_column("y", pa.float64(), "m", "in the world, as it is read"),
+    _make_column("yaw", pa.float64(), "rad", "in the world, as it is read"),
+    _make_column("speed", pa.float64(), "m/s", "as it is read"),
+)
+
 ATTACKS = _build_record_schema(
     _FRAME,
     _make_column("sender", _NAME, "", "a partner that lies, or a forged identity"),
@@ -347,7 +379,7 @@ AFTER_SENSING = {
 }
 """Further columns, behind the others: of attempts whose system reads points, where these may have
 been changed by a LiDAR's sensitivity, weather or another disturbance of sweeps."""
-FURTHER_COLUMNS = {**AFTER_SENSING, "attacks": PERTURBED}
+FURTHER_COLUMNS = {**AFTER_SENSING, "attacks": PERTURBED, "links": PARTS}
 """All columns that a table may have behind the others, but for metrics."""
 ALL_TABLES = {
     **TABLES,
@@ -356,6 +388,8 @@ ALL_TABLES = {
     "box_changes": BOX_CHANGES,
     "links": LINKS,
     "formatted": FORMATTED,
+    "segments": SEGMENTS,
+    "cams": CAMS,
     "attacks": ATTACKS,
     "defences": DEFENCES,
     "compensated": COMPENSATED,
@@ -376,8 +410,10 @@ MOST_ROWS = {
     "points": 2_000_000,
     "pictures": 2_000_000,
     "box_changes": 20_000_000,
-    "links": 2_000_000,
+    "links": 18_000_000,
     "formatted": 2_000_000,
+    "segments": 16_000_000,
+    "cams": 2_000_000,
     "attacks": 2_000_000,
     "defences": 2_000_000,
     "compensated": 20_000_000,
@@ -394,8 +430,10 @@ ROWS_A_STEP = {
     "points": 200,
     "pictures": 800,
     "box_changes": 6_000,
-    "links": 200,
+    "links": 1_800,
     "formatted": 200,
+    "segments": 1_600,
+    "cams": 200,
     "attacks": 200,
     "defences": 2_000,
     "compensated": 20_000,

@@ -254,6 +254,28 @@ class EgoObservation(Observation):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CarrierState:
+    """What a connected vehicle knows of itself at a capture.
+
+    Attributes:
+        box_in_lidar: x y z length width height yaw of the vehicle in its LiDAR's frame.
+    """
+
+    box_in_lidar: Floats  # (7,)
+    speed: float  # m/s, forward
+    yaw_rate: float  # rad/s, to the left
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of a message that stands for itself: one message on the air."""
+
+    number: int  # from 1
+    octets: bytes
+    objects: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Message:
     """What one partner shared, stamped when it was captured.
 
@@ -262,7 +284,11 @@ class Message:
         capture_frame: the simulator's tick of capture.
         capture_time: seconds.
         payload: boxes or points in the sender's LiDAR frame, or feature maps.
-        octets: the message as a standard's format writes it; None: the payload as it is.
+        octets: the message as a standard's format writes it; None: the payload as it is. Of a
+            message in segments: the bytes of all of them.
+        segments: of a message that was too large for one; each is sent and received on its own.
+        part: of what a sender sends at one capture, as links are given it: empty for a message or
+            its first segment, `segment 2` and so on for others.
         velocities_in_world: (N, 2) m/s in x and y of each box, NaN where the message states none;
             None where its format has no velocities.
     """
@@ -275,6 +301,8 @@ class Message:
     payload: Payload
     octets: bytes | None = None
     velocities_in_world: Floats | None = None
+    segments: tuple[Segment, ...] = ()
+    part: str = ""
 
     @property
     def size_bytes(self) -> int:

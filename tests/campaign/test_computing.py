@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ FILES = ("routes.hazards=null", "routes.only=null")
 DECLARED = "harness.channel.computing.declared.DeclaredTime"
 NO_TIME = "{ideal_late: 0}"
 ZERO = f"+compute.zero={{_target_: {DECLARED}, device: x, sender: {NO_TIME}, ego: {NO_TIME}}}"
+LONG = "{ideal_late: 300}"
+BUSY = [
+    f"+compute.{rule}={{_target_: {DECLARED}, device: x, busy: {rule},"
+    f" sender: {LONG}, ego: {LONG}}}"
+    for rule in ("wait", "skip")
+]
 SENDER, EGO = 0.03, 0.12
 """Seconds that are declared in the drives of these tests."""
 
@@ -74,6 +81,12 @@ def test_settings_without_computing_times_do_not_name_the_group() -> None:
     )
     assert "compute" not in plain
     assert hash_settings(plain) == hash_settings(none) != hash_settings(both)
+    # the rule of busy devices came later, and is named where another one is chosen
+    parts: list[Any] = [both["compute"]["declared"]]
+    assert "busy" not in parts[0]
+    assert composed("compute=[none,declared]", "compute.declared.busy=parallel") == both
+    parts.append(composed("compute=declared", "compute.declared.busy=skip")["compute"]["declared"])
+    assert parts[1] == {**parts[0], "busy": "skip"}
 
 
 @pytest.mark.parametrize(
@@ -86,6 +99,7 @@ def test_settings_without_computing_times_do_not_name_the_group() -> None:
         (["+compute.x._target_=harness.channel.channel.Channel"], r"only harness\.channel\.comp"),
         (["compute=declared", "compute.declared.ego.ideal_late=-1"], r"ego\.ideal_late = -1 ms"),
         (["compute=declared", "compute.declared.ego.ideal_late=x"], r"compute\.declared\.ego"),
+        (["compute=declared", "compute.declared.busy=later"], r"compute\.declared\.busy|later"),
         (
             ["compute=declared", "system=[]", "+system.mine._target_=agents.oracle.Oracle"],
             r"no time of the system mine .*\+compute\.declared\.sender\.mine=MS",
@@ -121,6 +135,7 @@ def drive(folder: Path) -> Path:
             f"compute.declared.sender.ideal_late={1e3 * SENDER}",
             f"compute.declared.ego.ideal_late={1e3 * EGO}",
         ),
+        "busy": tuple(BUSY),
     }
     for name, words in chosen.items():
         done = run(routes, *common, *words, f"out={folder / name}")
@@ -189,6 +204,34 @@ def test_messages_leave_and_controls_act_when_they_are_computed(driven: Path) ->
     # the ego moves 0.15 s later than without computing
     plain = places_of(driven / "timed")["none"]
     assert find_start(place) - find_start(plain) == 3
+
+
+@pytest.mark.thorough
+def test_a_busy_device_makes_sweeps_wait_or_leaves_them_out(driven: Path) -> None:
+    """By hand: a sweep each 0.2 s takes 0.3 s."""
+    places = places_of(driven / "busy")
+    for rule in ("wait", "skip"):
+        place = places[rule]
+        rows, messages = read_rows(place, "computing"), read_rows(place, "messages")
+        frames = [row["frame"] for row in read_rows(place, "frames")]
+        record = json.loads((place / "result.json").read_text())["crucible"]["computing"]
+        for agent in {row["agent"] for row in rows}:
+            mine = [row for row in rows if row["agent"] == agent]
+            waits = [round(row["seconds"], 6) for row in mine]
+            captured = [row["capture_frame"] for row in mine]
+            if rule == "wait":
+                assert waits == [round(0.3 + 0.1 * number, 6) for number in range(len(waits))]
+            else:
+                # one of two sweeps is computed, four ticks apart
+                assert set(waits) == {0.3}
+                assert {b - a for a, b in pairwise(captured)} == {8}
+        ego = [row["capture_frame"] for row in rows if row["agent"] == "ego"]
+        assert record["busy"] == rule
+        assert record["skipped_ego"] == len(frames) - len(ego)
+        assert (record["skipped_partners"] > 0) == (rule == "skip")
+        # what was not computed was not sent
+        sent = {(row["sender"], row["capture_frame"]) for row in messages}
+        assert sent == {(r["agent"], r["capture_frame"]) for r in rows if r["agent"] != "ego"}
 
 
 @pytest.mark.thorough

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.collection import collect_campaigns
+from analysis.tables.volumes import build_volume_frame
 from crucible.subcommands import dispatch_subcommand
-from harness.campaign.settings.config import hash_settings
+from harness.campaign.settings.config import LATER_SETTINGS, find_class, hash_settings
 from harness.records.arms import Arm
 from harness.records.reading import CampaignRecords
 from tests.campaign.tiny import (
@@ -46,6 +51,23 @@ def test_formats_are_those_of_what_partners_send(routes: Path) -> None:
     assert sorted(small) == sorted([*plain, *added, *features])
     alone = plan_arms(routes, *chosen, "message_format=eight_bits")
     assert set(alone) == set(plain) - {"fcooper/ahead/none"} | {features[0]}
+
+
+def test_settings_that_came_later_are_named_where_they_are_set() -> None:
+    plain = composed("message_format=cpm")
+    parts: list[Any] = [plain["message_format"]["cpm"]]
+    assert "largest" not in parts[0]
+    assert composed("message_format=cpm", "message_format.cpm.largest=1100") == plain
+    small = composed("message_format=cpm", "message_format.cpm.largest=300")
+    parts.append(small["message_format"]["cpm"])
+    assert parts[1] == {**parts[0], "largest": 300}
+    assert hash_settings(small) != hash_settings(plain)
+    # the defaults that are left out are those of the class
+    for group, classes in LATER_SETTINGS.items():
+        for target, defaults in classes.items():
+            parameters = inspect.signature(find_class(target, group)).parameters
+            for name, value in defaults.items():
+                assert parameters[name].default == value
 
 
 def test_an_arm_lacks_the_native_format() -> None:
@@ -83,6 +105,11 @@ def test_settings_with_native_messages_do_not_name_the_group() -> None:
         (["message_format=cpm", "message_format.cpm.keep=-1"], r"message_format\.keep = -1"),
         (["message_format=top_k", "message_format.top_k.share=0"], r"message_format\.share = 0"),
         (["message_format=eight_bits", "message_format.eight_bits.bits=7"], r"bits = 7: must be"),
+        (["message_format=cpm", "message_format.cpm.largest=50"], r"largest = 50 B: must be 100"),
+        (
+            ["message_format=cpm", "message_format.cpm.cams=true", "attack=[none,ghost]"],
+            r"message_format\.cpm\.cams = true: attacks lie in",
+        ),
     ],
 )
 def test_bad_formats_are_one_line(settings: list[str], words: str) -> None:
@@ -101,6 +128,11 @@ def drive(folder: Path) -> Path:
     chosen = {
         "plain": (),
         "cpm": ("message_format=cpm", "link=[ideal,nr_v2x]"),
+        "small": ("message_format=cpm", "message_format.cpm.largest=100", "link=nr_v2x"),
+        "cams": (
+            *("message_format=cpm", "message_format.cpm.cams=true", "cooperation=mixed"),
+            "link=nr_v2x",
+        ),
     }
     for name, words in chosen.items():
         done = run(routes, *COMMON, *words, f"out={folder / name}")
@@ -143,6 +175,75 @@ def test_the_records_of_cpms_agree(driven: Path) -> None:
         if key.arm["link"] == "nr_v2x":
             links = pq.read_table(place / "links.parquet").to_pylist()
             assert sorted(row["bytes"] for row in links) == sorted(row["bytes"] for row in messages)
+
+
+@pytest.mark.thorough
+def test_the_records_of_segments_agree(driven: Path) -> None:
+    ((_, place),) = CampaignRecords(driven / "small").find_attempts().items()
+    segments = pq.read_table(place / "segments.parquet").to_pandas()
+    messages = pq.read_table(place / "messages.parquet").to_pandas()
+    made = pq.read_table(place / "formatted.parquet").to_pandas()
+    links = pq.read_table(place / "links.parquet").to_pandas()
+    key = ["sender", "capture_frame"]
+    assert segments["bytes"].max() <= 100
+    grouped = segments.astype({"sender": str}).groupby(key)
+    assert (grouped["segment"].max() == grouped["segments"].first()).all()
+    # bytes and objects of a message are those of its segments
+    for table, columns in ((messages, {"bytes": "bytes"}), (made, {"included": "objects"})):
+        whole = table.astype({"sender": str}).set_index(key)
+        for column, part in columns.items():
+            sums = grouped[part].sum()
+            assert (whole.loc[sums.index, column] == sums).all()
+    # each is a message on the radio
+    whole = len(messages) - len(grouped)
+    assert len(links) == whole + len(segments)
+    assert set(links["part"]) == {
+        "" if number == 1 else f"segment {number}" for number in segments["segment"]
+    }
+    # in no other campaign was a message too large
+    for name in ("plain", "cpm"):
+        for other in CampaignRecords(driven / name).find_attempts().values():
+            assert not (other / "segments.parquet").exists()
+    volumes = build_volume_frame(collect_campaigns([driven / "small"]))
+    values = volumes.set_index("volume")["value"]
+    assert values["segments a split message"] == pytest.approx(len(segments) / len(grouped))
+    assert values["packets a message"] == pytest.approx(links["fragments"].sum() / len(messages))
+
+
+@pytest.mark.thorough
+def test_the_records_of_cams_agree(driven: Path) -> None:
+    ((_, place),) = CampaignRecords(driven / "cams").find_attempts().items()
+    key = ["sender", "capture_frame"]
+    cams, links, poses = (
+        pq.read_table(place / f"{name}.parquet").to_pandas().astype({"sender": str})
+        for name in ("cams", "links", "poses")
+    )
+    assert len(cams) > 5
+    assert set(cams["sender"].str.partition("-")[0]) == {"vehicle"}
+    # each is a message on the radio, next to the CPMs
+    carried = links[links["part"] == "CAM"].merge(cams, on=key, suffixes=("_link", ""))
+    assert len(carried) == len(cams) == (links["part"] == "CAM").sum()
+    assert (carried["bytes_link"] == carried["bytes"]).all()
+    assert (carried["outcome_link"] == carried["outcome"]).all()
+    messages = pq.read_table(place / "messages.parquet").to_pandas()
+    assert (links["part"] == "").sum() == len(messages)
+    # at most ten a second, and at least one
+    for _, one in cams.groupby("sender"):
+        gaps = one["capture_frame"].diff().dropna() * 0.05
+        assert gaps.between(0.1 - 1e-6, 1.0 + 1e-6).all()
+        assert one["trigger"].iloc[0] == "first"
+    # a vehicle is where its LiDAR is, within its length
+    known = cams.merge(poses, left_on=key, right_on=["sender", "frame"])
+    assert len(known) == len(cams)
+    away = np.hypot(known["x"] - known["true_x"], known["y"] - known["true_y"])
+    assert away.max() < 3.0
+    turned = np.remainder(known["yaw"] - known["true_yaw"] + np.pi, 2 * np.pi) - np.pi
+    assert np.abs(turned).max() < np.radians(0.2)
+    # the stated speed is that of the way between two messages
+    for _, one in known.groupby("sender"):
+        way = np.hypot(one["true_x"].diff(), one["true_y"].diff())[1:]
+        speeds = (one["speed"] + one["speed"].shift())[1:] / 2
+        assert np.abs(way - speeds * one["capture_frame"].diff()[1:] * 0.05).max() < 1.0
 
 
 @pytest.mark.thorough

@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.channel.messages.cam_format import CAM
+from harness.channel.messages.cpm import encode_cpm
 from harness.channel.messages.cpm_format import CONTAINERS, CPM
 from harness.channel.messages.denm_format import DENM
+from harness.channel.messages.segmentation import split_cpm
 from harness.channel.messages.uper import UperType
-from tests.channel.random_messages import make_random_value
+from tests.channel.random_messages import make_random_cpm, make_random_value
 
-VALUES = 500
+VALUES, SPLIT = 500, 40
 NAMES = {
     1: "OriginatingVehicleContainer",
     2: "OriginatingRsuContainer",
@@ -113,6 +115,24 @@ def compare_values(name: str, layout: UperType, recode: Coder) -> bool:
     return not wrong
 
 
+def compare_segments(recode: Coder) -> bool:
+    """Print and return whether another program agrees on the segments of large messages."""
+    rng, count, wrong = random.Random(2), 0, 0
+    for _ in range(SPLIT):
+        cpm = make_random_cpm(rng.randrange(40, 200), rng)
+        for part in split_cpm(cpm, rng.randrange(300, 1400)):
+            octets = encode_cpm(part)
+            theirs, again = recode(octets)
+            count += 1
+            assert part.segment is not None
+            stated = theirs["payload"]["managementContainer"]["segmentationInfo"]
+            number, total = part.segment
+            same = stated == {"totalMsgNo": total, "thisMsgNo": number}
+            wrong += again != octets or CPM.decode(octets) != theirs or not same
+    print(f"CPM: {count} segments of {SPLIT} messages, {wrong} different")
+    return not wrong
+
+
 def list_captured_messages(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield port and bytes of the messages in a pcap file of Ethernet frames."""
     octets, at = path.read_bytes(), 24
@@ -159,6 +179,7 @@ def main(arguments: list[str]) -> int:
         if path.is_dir():
             coder = make_asn1tools_coder(compile_modules(path))
             results.append(compare_values("CPM", CPM, coder))
+            results.append(compare_segments(coder))
             assert set(NAMES) == set(CONTAINERS)
         else:
             results.append(compare_capture(path))

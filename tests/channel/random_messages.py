@@ -6,6 +6,8 @@ import random
 from functools import singledispatch
 from typing import Any
 
+from harness.channel.messages.cpm import Cpm, PerceivedObject
+from harness.channel.messages.station import Position
 from harness.channel.messages.uper import (
     BitString,
     Boolean,
@@ -103,3 +105,33 @@ def _make_fields(kind: Sequence, rng: random.Random) -> dict[str, Any]:
 def make_size(size: Size, rng: random.Random) -> int:
     """Return a number of items, small for what may be long."""
     return rng.randint(size.lowest, max(size.lowest, min(size.highest, size.lowest + LONG)))
+
+
+def make_random_cpm(count: int, rng: random.Random) -> Cpm:
+    """Return a message with so many objects, some with velocities, all of other confidences."""
+    confidences = [(number + 0.5) / 100 for number in rng.sample(range(100), min(count, 100))]
+    objects = tuple(
+        PerceivedObject(
+            object_id=number,
+            east=rng.uniform(-70, 70),
+            north=rng.uniform(-70, 70),
+            up=rng.uniform(-3, 1),
+            yaw=rng.uniform(-3, 3),
+            length=4.5,
+            width=1.9,
+            height=1.5,
+            class_index=rng.randrange(3),
+            confidence=confidences[number % 100],
+            velocity=rng.choice([None, (rng.uniform(-9, 9), rng.uniform(-9, 9))]),
+        )
+        for number in range(count)
+    )
+    return Cpm(
+        station_id=7,
+        time=694_310_400.0,
+        position=Position(49.0, 8.0),
+        orientation=rng.choice([None, 1.0]),
+        objects=objects,
+        perceived=count,
+        sensor_range=rng.choice([None, 70.0]),
+    )

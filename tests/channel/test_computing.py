@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from harness.channel.computing.busy_device import BusyDevice, BusyRule
 from harness.channel.computing.control_queue import ControlQueue
 from harness.channel.computing.declared import DeclaredTime
 from harness.channel.computing.measured import MeasuredTime
@@ -26,7 +29,7 @@ PARTNER: tuple[tuple[str, Kind], ...] = (("roadside-0", "roadside"),)
 class ComputingEpisode(Episode):
     """An episode whose partners compute each message for a while before it leaves."""
 
-    def __init__(self, computed: float, *disturbances: Disturbance) -> None:
+    def __init__(self, computed: float | None, *disturbances: Disturbance) -> None:
         super().__init__(*disturbances)
         self.computed = computed
 
@@ -159,3 +162,69 @@ def test_a_control_acts_from_the_first_tick_at_which_it_is_ready(
 def test_a_control_of_an_older_sweep_never_replaces_one_of_a_newer() -> None:
     acting = [frame for frame in iter_acting([0.5, 0.05, 0.05]) if frame is not None]
     assert acting == [4, 8]
+
+
+def compute_by_milliseconds(sweeps: list[int], durations: list[int], rule: str) -> list[int | None]:
+    """Return when sweeps have been computed, by a device that is watched at each millisecond."""
+    ends: list[int | None] = [None] * len(sweeps)
+    waiting: list[int] = []
+    left: dict[int, int] = {}  # milliseconds of the sweeps that are being computed
+    for now in range(max(sweeps) + sum(durations) + 2):
+        for number in [one for one in left if left[one] == 0]:
+            ends[number] = now
+            del left[number]
+        for number, at in enumerate(sweeps):
+            if at == now and (rule != "skip" or not left):
+                waiting.append(number)
+        while waiting and (rule == "parallel" or not left):
+            number = waiting.pop(0)
+            if durations[number] == 0:
+                ends[number] = now
+            else:
+                left[number] = durations[number]
+        left = {number: rest - 1 for number, rest in left.items()}
+    return ends
+
+
+@pytest.mark.parametrize("rule", ["parallel", "wait", "skip"])
+@pytest.mark.parametrize("seed", range(15))
+def test_a_busy_device_is_that_of_a_clock(rule: BusyRule, seed: int) -> None:
+    rng = random.Random(seed)
+    period = rng.choice([50, 100, 200])
+    sweeps = [1000 + period * number for number in range(30)]
+    durations = [rng.choice([0, 10, period - 1, period, period + 1, 3 * period]) for _ in sweeps]
+    device = BusyDevice(rule)
+    ends = compute_by_milliseconds(sweeps, durations, rule)
+    for at, duration, end in zip(sweeps, durations, ends, strict=True):
+        seconds = device.start_sweep(at / 1000, duration / 1000)
+        if end is None:
+            assert seconds is None
+        else:
+            assert seconds == pytest.approx((end - at) / 1000, abs=1e-9)
+    assert (None in ends) == (rule == "skip" and max(durations) > period)
+
+
+def test_a_device_that_is_never_busy_makes_no_difference() -> None:
+    """The times are equal bit by bit, whatever the rule."""
+    devices = {rule: BusyDevice(rule) for rule in get_args(BusyRule)}
+    for number in range(50):
+        times = {
+            device.start_sweep(31.7 + PERIOD * number, 0.1 + 0.001 * number)
+            for device in devices.values()
+        }
+        assert times == {0.1 + 0.001 * number}
+
+
+def test_a_message_that_is_never_computed_is_not_sent() -> None:
+    episode = ComputingEpisode(0.0)
+    episode.step(PARTNER)
+    episode.computed = None
+    for _ in range(3):
+        episode.step(PARTNER)
+    assert len(episode.channel.audit.close_audit()) == 1
+    assert [len(given) for given in episode.given] == [1, 1, 1, 1]
+
+
+def test_an_unknown_rule_is_one_line() -> None:
+    with pytest.raises(UserError, match=r"compute\.busy = 'later': unknown; valid: parallel, wait"):
+        MeasuredTime(busy="later")  # type: ignore[arg-type]

@@ -28,8 +28,9 @@ from agents.training.fusion_names import make_fusion_module
 from agents.training.inference import detect_with_messages, make_partner_messages
 from agents.training.operating import make_zero_thresholds
 from agents.training.samples import EgoSample, RecordedSamples
-from harness.channel.messages.collective_perception import CpmFormat
+from harness.channel.messages.collective_perception import LARGEST, CpmFormat
 from harness.channel.messages.cpm import Cpm, PerceivedObject, encode_cpm
+from harness.channel.messages.segmentation import split_cpm
 from harness.channel.messages.station import Position
 from harness.datasets.opening import open_recordings
 from harness.records.reading import CampaignRecords
@@ -44,8 +45,15 @@ def print_sizes() -> None:
     """Print the bytes of a CPM next to those of boxes as the system shares them."""
     print("| objects | native, B | CPM, B | CPM with velocities, B |\n|---|---|---|---|")
     for count in (0, 1, 5, 10, 20, 50):
-        sizes = [len(encode_cpm(make_cpm(count, velocity))) for velocity in (None, (3.0, -4.0))]
+        sizes = [format_size(make_cpm(count, velocity)) for velocity in (None, (3.0, -4.0))]
         print(f"| {count} | {33 * count} | {sizes[0]} | {sizes[1]} |")
+
+
+def format_size(cpm: Cpm) -> str:
+    """Return the bytes of a message, with its segments where it has some."""
+    parts = split_cpm(cpm, LARGEST)
+    size = sum(len(encode_cpm(part)) for part in parts)
+    return f"{size} in {len(parts)} segments" if len(parts) > 1 else str(size)
 
 
 def make_cpm(count: int, velocity: tuple[float, float] | None) -> Cpm:

@@ -130,6 +130,8 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             metrics=perception.metrics,
             carriages=None if channel.link is None else channel.link.carriages,
             formatted=None if channel.message_format is None else channel.message_format.rows,
+            segments=channel.segments,
+            cams=None if channel.awareness is None else channel.awareness.rows,
             security=perception.security.tables,
             moved=None if (moving := perception.compensation) is None else moving.rows,
             computing=perception.computing,

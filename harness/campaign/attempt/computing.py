@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from harness.campaign.attempt.planning_step import EGO
 from harness.campaign.settings.computing import build_arm_computing_time
 from harness.campaign.settings.declared import CampaignSettings
+from harness.channel.computing.busy_device import PARALLEL, BusyDevice
 from harness.channel.computing.computing_time import ComputingTime
 from harness.channel.computing.control_queue import ControlQueue
 from harness.channel.delivery_rule import SAME_MOMENT
@@ -48,6 +50,8 @@ class AttemptComputing:
         self.columns: dict[str, list[Any]] = {column: [] for column in COMPUTING.names}
         self._tick_seconds = tick_seconds
         self._queue = ControlQueue()
+        self._devices: dict[str, BusyDevice] = {}  # by agent
+        self._skipped: Counter[bool] = Counter()  # sweeps of the ego and of partners: is it the ego
         self._rows_of_ego: dict[int, int] = {}  # by frame
         self._measured = 0.0  # s by the clock, of the ego's step so far
 
@@ -58,8 +62,13 @@ class AttemptComputing:
         yield
         self._measured += time.perf_counter() - began
 
-    def note_sender(self, sender: str, frame: int, captured: float, measured: float) -> float:
-        """Return the seconds for which a partner computes its message, and keep them.
+    def note_sender(
+        self, sender: str, frame: int, captured: float, measured: float
+    ) -> float | None:
+        """Return the seconds until a partner has computed its message, and keep them.
+
+        Returns:
+            None: its device is busy, and the sweep is not computed.
 
         Args:
             sender: name of the partner.
@@ -67,8 +76,18 @@ class AttemptComputing:
             captured: seconds of simulated time.
             measured: seconds by the clock.
         """
-        seconds = self.computing_time.compute_sender_seconds(measured)
-        self._add_row(sender, frame, captured, seconds)
+        computed = self.computing_time.compute_sender_seconds(measured)
+        seconds = self._start_sweep(sender, captured, computed)
+        if seconds is not None:
+            self._add_row(sender, frame, captured, seconds)
+        return seconds
+
+    def _start_sweep(self, agent: str, captured: float, computed: float) -> float | None:
+        """Return the seconds until an agent has computed a sweep; None: it does not compute it."""
+        if agent not in self._devices:
+            self._devices[agent] = BusyDevice(self.computing_time.busy)
+        seconds = self._devices[agent].start_sweep(captured, computed)
+        self._skipped[agent == EGO] += seconds is None
         return seconds
 
     def exchange_controls(self, control: Control | None, state: EgoState) -> Control | None:
@@ -79,11 +98,13 @@ class AttemptComputing:
             state: of the ego in this tick.
         """
         if control is not None:
-            seconds = self.computing_time.compute_ego_seconds(self._measured)
+            computed = self.computing_time.compute_ego_seconds(self._measured)
             self._measured = 0.0
-            self._rows_of_ego[state.frame] = len(self.columns["agent"])
-            self._add_row(EGO, state.frame, state.time, seconds)
-            self._queue.add_control(state.frame, state.time + seconds, control)
+            seconds = self._start_sweep(EGO, state.time, computed)
+            if seconds is not None:
+                self._rows_of_ego[state.frame] = len(self.columns["agent"])
+                self._add_row(EGO, state.frame, state.time, seconds)
+                self._queue.add_control(state.frame, state.time + seconds, control)
         ready = self._queue.take_ready(state.time)
         if ready is None:
             return None
@@ -129,11 +150,28 @@ class AttemptComputing:
             "name": self.name,
             "device": self.computing_time.device,
             "repeatable": self.computing_time.repeatable,
+            **self._build_busy_record(),
+        }
+
+    def _build_busy_record(self) -> dict[str, Any]:
+        """Return the rule of busy devices and the sweeps that were not computed."""
+        if self.computing_time.busy == PARALLEL:
+            return {}
+        ego, partners = self._skipped[True], self._skipped[False]
+        return {
+            "busy": self.computing_time.busy,
+            "skipped_ego": ego,
+            "skipped_partners": partners,
         }
 
 
-def note_sender(computing: AttemptComputing | None, message: Message, measured: float) -> float:
-    """Return the seconds for which a partner computes its message, 0 where nothing takes time.
+def note_sender(
+    computing: AttemptComputing | None, message: Message, measured: float
+) -> float | None:
+    """Return the seconds until a partner has computed its message, 0 where nothing takes time.
+
+    Returns:
+        None: the partner's device is busy, and the message is never computed.
 
     Args:
         computing: of the attempt; it keeps the seconds.

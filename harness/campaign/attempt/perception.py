@@ -8,9 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import carla
-import numpy as np
 
 from harness.campaign.attempt.agent_sensing import AgentSensing, make_tick_observation
+from harness.campaign.attempt.air import (
+    list_blocking_boxes,
+    note_surroundings,
+    read_carriers,
+)
 from harness.campaign.attempt.asking import ask_for_payload
 from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.computing import AttemptComputing, measure_ego, note_sender
@@ -36,7 +40,6 @@ from harness.campaign.attempt.sensing import sense_scan
 from harness.channel.channel import Channel
 from harness.channel.compensation.compensation import Compensation
 from harness.channel.defences.defence import Defence
-from harness.channel.links.sight import AirSurroundings
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.types.agent_sensors import has_boxes
 from harness.types.systems import (
@@ -47,6 +50,7 @@ from harness.types.systems import (
     is_privileged,
 )
 from harness.types.vocabulary import (
+    CarrierState,
     Control,
     EgoObservation,
     GroundTruth,
@@ -65,7 +69,6 @@ from harness.world.rig import LidarMount, LidarScan, ScanningPost
 from harness.world.scene import (
     GroundTruthScene,
     crop_boxes_to_lidar,
-    list_building_boxes,
     list_parked_boxes,
 )
 
@@ -115,13 +118,13 @@ class PerceptionLoop:
         self.counts_after_sensing = counts_after_sensing
         self._system = system
         self._channel = channel
+        self._carriers: dict[str, CarrierState] = {}  # connected vehicles, if they send CAMs
         self._ego_id = ego.actor.id
         self._mount = mount
         self._rules = rules
         self._parked = list_parked_boxes(context.world)
         if channel.link is not None:
-            buildings = list_building_boxes(context.world)
-            self._blocking = np.concatenate([buildings, self._parked.geometry])
+            self._blocking = list_blocking_boxes(context.world, self._parked)
         self._post = ScanningPost(
             context,
             mount,
@@ -160,6 +163,7 @@ class PerceptionLoop:
         clock = self._add_seconds("sensors", clock)
         sensed = self._sense(state, scene, ego_scan, sweeps)
         # share and decide
+        self._carriers = read_carriers(self._channel, sensed, scene, snapshot)
         shared = self._share(sensed, scene, lights, recorder)
         with measure_ego(self.computing):
             answer = self._decide(sensed, shared, recorder.first_frame, snapshot)
@@ -239,14 +243,7 @@ class PerceptionLoop:
     ) -> SharedStep:
         """Let partners send, the ego find out where it is, and the channel deliver."""
         if self._channel.link is not None:
-            self._channel.link.note_surroundings(
-                AirSurroundings(
-                    ego_lidar_in_world=sensed.scan.lidar_in_world,
-                    users=scene.boxes_in_world.geometry,
-                    classes=scene.boxes_in_world.classes,
-                    fixed=self._blocking,
-                )
-            )
+            note_surroundings(self._channel, sensed, scene, self._blocking)
         self.security.show_scene(sensed, scene.boxes_in_world)
         believed: dict[str, Pose] = {}
         captured: dict[str, Message] = {}
@@ -408,7 +405,8 @@ class PerceptionLoop:
                 payload=payload,
             )
             computed = note_sender(self.computing, message, seconds)
-            self._channel.send_message(message, computed)
+            carrier = self._carriers.get(partner.sender)
+            self._channel.send_message(message, computed, carrier)
         return believed.lidar_in_world, message
 
     def _observe_ego(

@@ -9,16 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from harness.campaign.attempt.channel_tables import (
+    append_row,
+    build_cam_columns,
+    build_clock_columns,
+    build_format_columns,
+    build_link_columns,
+    build_message_columns,
+    build_segment_columns,
+    list_further_columns,
+)
 from harness.campaign.attempt.compensating import build_compensation_columns
 from harness.campaign.attempt.computing import AttemptComputing
 from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.planning_step import EGO, DecidedStep, LidarHits
 from harness.campaign.attempt.signals import SignalLog
 from harness.campaign.attempt.surroundings import LidarSightings
+from harness.channel.carrying import SentSegment
 from harness.channel.compensation.compensation import MovedBoxes
 from harness.channel.delivery_audit import MessageRecord
-from harness.channel.effects import Shift
 from harness.channel.links.link import Carriage
+from harness.channel.messages.awareness import SentCam
 from harness.channel.messages.message_format import FormatRow
 from harness.evaluation.driving import DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes
@@ -28,15 +39,10 @@ from harness.records.points import pack_points
 from harness.records.schema import (
     AFTER_SENSING,
     BOXES,
-    CLOCKS,
     DETECTED,
     EVENTS,
-    FORMATTED,
     FRAMES,
-    FURTHER_COLUMNS,
-    LINKS,
     MAP,
-    MESSAGES,
     PICTURES,
     POINTS,
     POSES,
@@ -122,7 +128,7 @@ class AttemptRecorder:
         }
         if not self._knows_boxes:  # nothing is known, which is not the same as nothing detected
             row |= dict.fromkeys(DETECTED)
-        _append_row(self.frames, row)
+        append_row(self.frames, row)
         # its boxes: only true ones have an actor and LiDAR returns
         ids = step.sensed.truth.actor_ids - self._ego_id
         known = {"actor_id": ids, **list_hit_columns(step.sensed.hits)}
@@ -166,7 +172,7 @@ class AttemptRecorder:
             **_prefix_pose("true_", true),
             **_prefix_pose("believed_", believed),
         }
-        _append_row(self._poses, row)
+        append_row(self._poses, row)
 
     def add_sweep(self, frame: int, sender: str, points_in_lidar: Singles) -> None:
         """Add what a LiDAR saw, if that is to be kept."""
@@ -176,14 +182,14 @@ class AttemptRecorder:
                 "sender": sender,
                 "points": pack_points(points_in_lidar),
             }
-            _append_row(self._points, row)
+            append_row(self._points, row)
 
     def add_pictures(self, frame: int, sender: str, images: Sequence[CameraImage]) -> None:
         """Add what an agent's cameras saw, of those that are to be kept."""
         for image in images:
             if image.name in self._kept_cameras:
                 row = {"frame": frame - self.first_frame, "sender": sender, **pack_picture(image)}
-                _append_row(self._pictures, row)
+                append_row(self._pictures, row)
 
     def add_infraction(self, infraction: DriveInfraction) -> None:
         """Add something done wrong."""
@@ -233,7 +239,7 @@ class AttemptRecorder:
             "detail": "",
             **more,
         }
-        _append_row(self._events, row)
+        append_row(self._events, row)
 
     def write_tables(
         self,
@@ -245,6 +251,8 @@ class AttemptRecorder:
         metrics: AttemptMetrics,
         carriages: Iterable[Carriage] | None = None,
         formatted: Iterable[FormatRow] | None = None,
+        segments: Sequence[SentSegment] = (),
+        cams: Iterable[SentCam] | None = None,
         security: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
         moved: Iterable[MovedBoxes] | None = None,
         computing: AttemptComputing | None = None,
@@ -252,6 +260,8 @@ class AttemptRecorder:
     ) -> None:
         """Write all tables; `links` where the link is not ideal, `formatted` not all native.
 
+        `segments` are those of messages that were too large for one, if there were any; `cams` is
+        there where vehicles send CAMs.
         `security` are the tables of the attack and of the defence, as far as there are any; `moved`
         is what a compensation made of late boxes; `computing` is there where computing takes time,
         `clocks` where stamps are wrong.
@@ -281,17 +291,23 @@ class AttemptRecorder:
         if self._box_changes is not None:
             writer.write_table("box_changes", self._box_changes)
         if carriages is not None:
-            writer.write_table("links", build_link_columns(carriages, self.start, self.first_frame))
+            table = build_link_columns(carriages, self.start, self.first_frame)
+            writer.write_table("links", table, list_further_columns("links", table))
         if formatted is not None:
             writer.write_table("formatted", build_format_columns(formatted, self.first_frame))
+        if segments:
+            table = build_segment_columns(segments, self.start, self.first_frame)
+            writer.write_table("segments", table)
+        if cams is not None:
+            writer.write_table("cams", build_cam_columns(cams, self.start, self.first_frame))
         if clocks:
             writer.write_table("clocks", build_clock_columns(messages, self.first_frame))
         if computing is not None:
             table = computing.build_table(self.start, self.first_frame)
             writer.write_table("computing", table)
         for name, rows in (security or {}).items():
-            further = [field for field in FURTHER_COLUMNS.get(name, ()) if field.name in rows]
-            writer.write_table(name, count_frames_from(rows, self.first_frame), further)
+            counted = count_frames_from(rows, self.first_frame)
+            writer.write_table(name, counted, list_further_columns(name, rows))
         if moved is not None:
             writer.write_table("compensated", build_compensation_columns(moved, self.first_frame))
 
@@ -310,90 +326,6 @@ def list_hit_columns(hits: LidarHits) -> dict[str, Integers]:
     if hits.after_anyone is not None:
         after = (hits.after_sensing[EGO], hits.after_anyone)
         columns |= dict(zip(HITS_AFTER, after, strict=True))
-    return columns
-
-
-def build_message_columns(
-    messages: Iterable[MessageRecord], start: float, first_frame: int
-) -> dict[str, list[Any]]:
-    """Return the message table."""
-    columns: dict[str, list[Any]] = {name: [] for name in MESSAGES.names}
-    for message in messages:
-        # frames and times count from the start of the drive
-        row = {
-            "sender": message.sender,
-            "kind": message.kind,
-            "capture_frame": message.capture_frame - first_frame,
-            "capture_time": message.capture_time - start,
-            "delay": message.delay,
-            "delivered_time": message.delivered_time - start,
-            "age_asked": message.age_asked,
-            "age_measured": message.age_measured,
-            **_prefix_shift("asked_", message.asked_shift),
-            **_prefix_shift("measured_", message.measured_shift),
-            "bytes": message.size_bytes,
-            "fate": message.fate,
-            "uses": message.uses,
-        }
-        _append_row(columns, row)
-    return columns
-
-
-def build_clock_columns(
-    messages: Iterable[MessageRecord], first_frame: int
-) -> dict[str, list[Any]]:
-    """Return the table of how wrong the stamps of messages are."""
-    columns: dict[str, list[Any]] = {name: [] for name in CLOCKS.names}
-    for message in messages:
-        row = {
-            "sender": message.sender,
-            "capture_frame": message.capture_frame - first_frame,
-            "asked": message.clock_asked,
-            "measured": message.clock_measured,
-        }
-        _append_row(columns, row)
-    return columns
-
-
-def build_link_columns(
-    carriages: Iterable[Carriage], start: float, first_frame: int
-) -> dict[str, list[Any]]:
-    """Return the table of what the link made of each message."""
-    columns: dict[str, list[Any]] = {name: [] for name in LINKS.names}
-    for carriage in carriages:
-        row = {
-            "sender": carriage.sender,
-            "capture_frame": carriage.frame - first_frame,
-            "bytes": carriage.size_bytes,
-            "fragments": carriage.fragments,
-            "queue": carriage.queue,
-            "airtime": carriage.airtime,
-            "distance": carriage.distance,
-            "sight": carriage.sight,
-            "power": carriage.power,
-            "busy": carriage.busy,
-            "outcome": carriage.outcome,
-            "arrival": carriage.arrival - start,
-        }
-        _append_row(columns, row)
-    return columns
-
-
-def build_format_columns(rows: Iterable[FormatRow], first_frame: int) -> dict[str, list[Any]]:
-    """Return the table of what a format of messages made of each payload."""
-    columns: dict[str, list[Any]] = {name: [] for name in FORMATTED.names}
-    for made in rows:
-        row = {
-            "sender": made.sender,
-            "capture_frame": made.frame - first_frame,
-            "kind": made.kind,
-            "bytes": made.size_bytes,
-            "native_bytes": made.native_bytes,
-            "perceived": made.perceived,
-            "included": made.included,
-            "left_out": made.left_out,
-        }
-        _append_row(columns, row)
     return columns
 
 
@@ -418,20 +350,10 @@ def build_map_columns(lines: Iterable[MapLine]) -> dict[str, list[Any]]:
     return columns
 
 
-def _append_row(columns: dict[str, list[Any]], row: dict[str, Any]) -> None:
-    for name, value in row.items():
-        columns[name].append(value)
-
-
 def _prefix_pose(prefix: str, pose: Pose) -> dict[str, float]:
     return {
         f"{prefix}{name}": getattr(pose, name) for name in ("x", "y", "z", "yaw", "pitch", "roll")
     }
-
-
-def _prefix_shift(prefix: str, shift: Shift) -> dict[str, float]:
-    """Return a displacement in the plane; `poses.parquet` has the whole one."""
-    return {f"{prefix}{name}": getattr(shift, name) for name in ("x", "y", "yaw")}
 
 
 def _pad_values(values: Integers, count: int) -> Integers:

@@ -32,12 +32,13 @@ from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
 from harness.campaign.settings.metrics import build_metrics
 from harness.campaign.settings.repeatable import hold_network_kernels
-from harness.channel.channel import Channel, number_equal_names
+from harness.channel.channel import Channel
 from harness.channel.compensation.compensation import Compensation
 from harness.channel.defences.defence import Defence
 from harness.channel.effects import Window
 from harness.channel.links.link import Link
 from harness.channel.messages.message_format import MessageFormat
+from harness.channel.naming import number_equal_names
 from harness.common.errors import AttemptError, UserError
 from harness.common.randomness import derive_seed
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm

@@ -41,26 +41,33 @@ def iter_link_notes(settings: CampaignSettings) -> Iterator[str]:
     for name, link in build_links(settings).items():
         if not isinstance(link, RadioLink):
             continue
-        for content, size in sizes.items():
-            plan = link.plan_packets(size)
-            packets = "1 packet" if plan.fragments == 1 else f"{plan.fragments:,} packets"
-            times = plan.airtime / period
+        for content, parts in sizes.items():
+            plans = [link.plan_packets(part) for part in parts]
+            count = sum(plan.fragments for plan in plans)
+            airtime = sum(plan.airtime for plan in plans)
+            packets = "1 packet" if count == 1 else f"{count:,} packets"
+            split = f" in {len(parts)} segments" if len(parts) > 1 else ""
+            times = airtime / period
             digits = 1 if times >= 1.1 else 3
             fits = "fits into" if times <= 1 else f"does not fit: {times:.{digits}f} times"
             yield (
-                f"{name}: {content}, {size:,} B: {packets}, {1000 * plan.airtime:.4g} ms of air;"
+                f"{name}: {content}, {sum(parts):,} B{split}: {packets}, {1000 * airtime:.4g} ms of"
+                f" air;"
                 f" {fits} the {period:g} s between two messages"
             )
 
 
-def list_usual_sizes(settings: CampaignSettings, period: float) -> dict[str, int]:
-    """Return bytes of usual messages; a sweep is one in which every ray returns a point."""
+def list_usual_sizes(settings: CampaignSettings, period: float) -> dict[str, tuple[int, ...]]:
+    """Return bytes of the segments of usual messages; others than CPMs have one.
+
+    A sweep is one in which every ray returns a point.
+    """
     rig: Rig = build_part(settings["rig"], "rig")
     points = round(rig.vehicle.points_per_second * period)
-    sizes = {
-        BOXES[1]: USUAL_BOXES * BOX_BYTES,
-        "a whole sweep": points * POINT_BYTES,
-        FEATURES[1]: 4 * math.prod(USUAL_MAP),
+    sizes: dict[str, tuple[int, ...]] = {
+        BOXES[1]: (USUAL_BOXES * BOX_BYTES,),
+        "a whole sweep": (points * POINT_BYTES,),
+        FEATURES[1]: (4 * math.prod(USUAL_MAP),),
     }
     # the same as other formats of the campaign write it
     for name, made in build_message_formats(settings).items():
@@ -82,8 +89,8 @@ def make_usual_boxes(count: int) -> Boxes:
     return Boxes(geometry, np.full(count, VEHICLE, np.int64), np.full(count, 0.8))
 
 
-def measure_written_size(made: MessageFormat, payload: Payload) -> int:
-    """Return the bytes of the first message of a sender: one with all that the rules ask for."""
+def measure_written_size(made: MessageFormat, payload: Payload) -> tuple[int, ...]:
+    """Return the bytes of the segments of a sender's first message: with all that rules ask for."""
     made.reset()
     written = made.write_message(
         Message(
@@ -95,4 +102,6 @@ def measure_written_size(made: MessageFormat, payload: Payload) -> int:
             payload=payload,
         )
     )
-    return 0 if written is None else written.size_bytes
+    if written is None:
+        return (0,)
+    return tuple(len(one.octets) for one in written.segments) or (written.size_bytes,)

@@ -79,6 +79,20 @@ INTERVENTION: Literal["intervention"] = "intervention"
 """The group and the factor of arms; absent from settings that name none."""
 REPEATABLE: Literal["repeatable"] = "repeatable"
 """Whether networks compute with kernels that all processors share; absent where they do not."""
+LATER_SETTINGS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
+    MESSAGE_FORMAT: {
+        "harness.channel.messages.collective_perception.CpmFormat": {
+            "largest": 1100,
+            "cams": False,
+        },
+    },
+    COMPUTE: {
+        "harness.channel.computing.declared.DeclaredTime": {"busy": "parallel"},
+        "harness.channel.computing.measured.MeasuredTime": {"busy": "parallel"},
+    },
+}
+"""By group and class: settings that came later, at their defaults. Settings without them mean the
+same, so that folders from before keep their digests."""
 INPUTS = "inputs"
 """What a campaign adds to its settings: the digests of the files that it reads."""
 
@@ -114,6 +128,10 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     for group in (ATTACK, DEFENCE, COMPENSATE, COMPUTE):
         if whole.get(group, True) in ({}, {NONE: None}):
             del whole[group]
+    # and for what later versions can set, and these settings do not
+    for later, classes in LATER_SETTINGS.items():
+        if isinstance(named := whole.get(later), dict):
+            whole[later] = {name: drop_defaults(part, classes) for name, part in named.items()}
     # and for networks that compute as fast as the processor can
     if whole.get(REPEATABLE, True) is False:
         del whole[REPEATABLE]
@@ -121,6 +139,23 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
     if isinstance(record := whole.get("record"), dict) and not record.get("pictures", True):
         whole["record"] = {name: value for name, value in record.items() if name != "pictures"}
     return cast("CampaignSettings", whole)
+
+
+def drop_defaults(part: Any, classes: Mapping[str, Mapping[str, object]]) -> Any:
+    """Return the settings of a class without those that stand at their defaults.
+
+    Args:
+        part: settings with `_target_`; others are returned as they are.
+        classes: the defaults that are dropped, by class.
+    """
+    if not isinstance(part, dict):
+        return part
+    defaults = classes.get(str(part.get("_target_")), {})
+    return {
+        name: value
+        for name, value in part.items()
+        if name not in defaults or defaults[name] != value
+    }
 
 
 def check_settings(value: Any, place: str = "") -> None:

@@ -8,7 +8,7 @@ from harness.campaign.settings.config import build_typed_part, find_class
 from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.messages.message_format import MessageFormat
 from harness.common.errors import UserError
-from harness.records.arms import MESSAGE_FORMAT, NATIVE_FORMAT, NONE, Arm
+from harness.records.arms import ATTACK, MESSAGE_FORMAT, NATIVE_FORMAT, NONE, Arm
 
 
 def build_message_formats(settings: CampaignSettings) -> dict[str, MessageFormat]:
@@ -26,6 +26,11 @@ def build_message_formats(settings: CampaignSettings) -> dict[str, MessageFormat
                 )
             continue
         made[name] = build_message_format(part, place)
+        if made[name].awareness is not None and settings.get(ATTACK):
+            raise UserError(
+                f"configuration: {place}.cams = true: attacks lie in messages of what is perceived,"
+                " and insiders would be honest in their CAMs; choose attack=none or cams=false"
+            )
     return made
 
 

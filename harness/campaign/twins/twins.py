@@ -40,9 +40,9 @@ from harness.campaign.settings.config import build_part, find_class
 from harness.campaign.settings.declared import CampaignSettings, PartSettings, ProgressMode
 from harness.campaign.settings.trust import is_declared_safe, refuse_untrusted
 from harness.campaign.twins.resized import SizedTwin
-from harness.channel.channel import number_equal_names
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.counterfactual import Counterfactual
+from harness.channel.naming import number_equal_names
 from harness.common.errors import UserError
 from harness.common.files import refuse_links
 from harness.records.keys import AttemptKey

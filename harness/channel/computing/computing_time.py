@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from harness.channel.computing.busy_device import PARALLEL, BusyRule
+
 
 class ComputingTime(ABC):
     """The time between a sweep and what is made of it; a subclass says how long it is.
 
-    Every step is computed, however long it takes: the next one does not wait for it.
-
     Attributes:
         repeatable: whether equal attempts have equal times.
         device: what computes, in words.
+        busy: what becomes of a sweep while the agent's device computes another one.
     """
 
     repeatable = True
+    busy: BusyRule = PARALLEL
     device: str
 
     @abstractmethod

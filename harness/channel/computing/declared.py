@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from harness.channel.computing.busy_device import PARALLEL, BusyRule, check_busy_rule
 from harness.channel.computing.computing_time import ComputingTime
 from harness.common.errors import UserError
 
@@ -22,10 +23,12 @@ class DeclaredTime(ComputingTime):
         device: str,  # what these times were measured on
         sender: dict[str, float],  # ms from a partner's sweep until its message leaves, by system
         ego: dict[str, float],  # ms from the ego's sweep until its control acts, by system
+        busy: BusyRule = PARALLEL,  # of a sweep while another is computed: parallel, wait or skip
     ) -> None:
         if not device.strip():
             raise UserError("compute.device: must name what these times were measured on")
         self.device = device
+        self.busy = check_busy_rule(busy)
         for role, times in (("sender", sender), ("ego", ego)):
             for system, milliseconds in times.items():
                 if not 0 <= milliseconds <= LONGEST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.channel.computing.busy_device import PARALLEL, BusyRule, check_busy_rule
 from harness.channel.computing.computing_time import ComputingTime
 
 
@@ -11,6 +12,13 @@ class MeasuredTime(ComputingTime):
     safe_from_file = True
     repeatable = False
     device = "the machine that drives"
+
+    def __init__(
+        self,
+        *,
+        busy: BusyRule = PARALLEL,  # of a sweep while another is computed: parallel, wait or skip
+    ) -> None:
+        self.busy = check_busy_rule(busy)
 
     def use_system(self, system: str) -> None:
         """Take any system: its times are measured."""

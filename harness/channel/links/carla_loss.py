@@ -153,13 +153,7 @@ class CarlaLink(Link):
         """Return whether the message's power reaches the sensitivity."""
         if view is None:
             raise ValueError("link=carla needs the surroundings of every planning step")
-        random = make_named_stream(
-            self._seed,
-            "link",
-            "carla",
-            message.sender,
-            str(message.capture_frame - self.first_frame),
-        )
+        random = make_named_stream(self._seed, "link", "carla", *self.name_stream(message))
         power = self.budget - self.compute_loss(view) - self.sample_fading(random, view.sight)
         distance = view.distance
         return Carriage(

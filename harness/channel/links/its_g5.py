@@ -144,6 +144,7 @@ class ItsG5Link(RadioLink):
         *,
         heard: Floats,
         random: np.random.Generator,
+        part: str = "",
     ) -> tuple[list[float], list[Floats], float]:
         """Return when frames are on the air, as `RadioLink` describes."""
         now = ready + WARM_UP

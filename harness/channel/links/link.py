@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.channel.links.sight import AirSurroundings, PathView, view_path
 from harness.types.vocabulary import Message, Pose
@@ -31,6 +31,7 @@ class Carriage:
         power: dBm at the receiver; NaN where the link does not say.
         busy: channel busy ratio at the sender, 0 to 1; NaN where the link does not say.
         lost: whether the message never arrives.
+        part: of what its sender sent at this capture; empty for a message or its first segment.
     """
 
     sender: str
@@ -46,6 +47,7 @@ class Carriage:
     power: float = math.nan
     busy: float = math.nan
     lost: bool = False
+    part: str = ""
 
     @property
     def outcome(self) -> str:
@@ -96,8 +98,15 @@ class Link(ABC):
         if self._surroundings is not None:
             view = view_path(self._surroundings, lidar_in_world)
         carriage = self.make_carriage(message, view)
+        if message.part:
+            carriage = replace(carriage, part=message.part)
         self.carriages.append(carriage)
         return carriage
+
+    def name_stream(self, message: Message) -> tuple[str, ...]:
+        """Return the names of a message's random stream: its sender, its capture and its part."""
+        capture = str(message.capture_frame - self.first_frame)
+        return (message.sender, capture, *((message.part,) if message.part else ()))
 
     @abstractmethod
     def make_carriage(self, message: Message, view: PathView | None) -> Carriage:

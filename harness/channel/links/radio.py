@@ -117,6 +117,7 @@ class RadioLink(Link):
         *,
         heard: Floats,
         random: np.random.Generator,
+        part: str = "",
     ) -> tuple[list[float], list[Floats], float]:
         """Return when packets are on the air, and what of other stations is at the ego then.
 
@@ -126,6 +127,7 @@ class RadioLink(Link):
             plan: packets of the message.
             heard: milliwatts of every other station at the sender.
             random: of the message.
+            part: of what the sender sends at one capture, as the message has it.
 
         Returns:
             Start of every packet in seconds, copies one by one; milliwatts of interference and
@@ -141,20 +143,14 @@ class RadioLink(Link):
         """Return what becomes of a message: all its packets must arrive."""
         if view is None:
             raise ValueError("this link needs the surroundings of every planning step")
-        random = make_named_stream(
-            self._seed,
-            "link",
-            "radio",
-            message.sender,
-            str(message.capture_frame - self.first_frame),
-        )
+        random = make_named_stream(self._seed, "link", "radio", *self.name_stream(message))
         others = self._prepare(message)
         level = self._measure_level(message.sender, view, random)
         plan = self.plan_packets(message.size_bytes)
         heard = others.receive_at(self._place_sender(view), message.sender)
         ready = max(message.capture_time - (self._origin or 0.0), 0.0)
         starts, noises, busy = self.send_packets(
-            message.sender, ready, plan, heard=heard, random=random
+            message.sender, ready, plan, heard=heard, random=random, part=message.part
         )
         unsent = not starts
         if unsent:

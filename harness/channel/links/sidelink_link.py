@@ -127,8 +127,10 @@ class SidelinkLink(RadioLink):
         self._field: SidelinkField | None = None
         self._bursts: deque[Burst | None] = deque()
         self._first_slot = 0  # of `_bursts`
-        self._reservations: dict[str, Reservation] = {}
-        self._free: dict[str, int] = {}  # slot from which a partner may send its next message
+        # by sender, and by part of what it sends at one capture
+        self._reservations: dict[tuple[str, str], Reservation] = {}
+        # slot from which a partner may send its next message, likewise
+        self._free: dict[tuple[str, str], int] = {}
         self._taken: set[int] = set()  # slots of all partners
 
     @abstractmethod
@@ -170,6 +172,7 @@ class SidelinkLink(RadioLink):
         *,
         heard: Floats,
         random: np.random.Generator,
+        part: str = "",
     ) -> tuple[list[float], list[Floats], float]:
         """Return when packets are on the air, as `RadioLink` describes."""
         rules = self.rules
@@ -177,12 +180,12 @@ class SidelinkLink(RadioLink):
         now = begin + math.ceil(ready / rules.slot - 1e-6)
         self._run_until(now)
         sensed = self._sense(now, heard, random)
-        slots, start = self._choose_slots(sender, plan, sensed)
+        slots, start = self._choose_slots(sender, plan, sensed, part)
         if not len(slots):
             return [], [], sensed.busy
         self._run_until(int(slots[-1]) + 1)
         noises = self._measure_noise(slots, start, plan.subchannels).reshape(-1, rules.copies)
-        self._announce(sender, slots, start, plan=plan, heard=heard)
+        self._announce(sender + part, slots, start, plan=plan, heard=heard)
         starts = [(int(slot) - begin) * rules.slot for slot in slots]
         return starts, list(noises), sensed.busy
 
@@ -255,19 +258,19 @@ class SidelinkLink(RadioLink):
                 known[inside] = True
 
     def _choose_slots(
-        self, sender: str, plan: PacketPlan, sensed: SensedChannel
+        self, sender: str, plan: PacketPlan, sensed: SensedChannel, part: str
     ) -> tuple[Integers, int]:
         """Return the slots of all packets in order, and their first subchannel."""
         now = sensed.now
-        begin = max(now, self._free.get(sender, now))
+        begin = max(now, self._free.get((sender, part), now))
         if (begin - now) * self.rules.slot > self.longest_queue:
             return np.zeros(0, np.int64), 0
         if plan.fragments == 1:
-            slots, start = self._keep_slots(sender, begin, plan, sensed)
+            slots, start = self._keep_slots((sender, part), begin, plan, sensed)
         else:
             slots, start = self._take_slots(begin, plan, sensed), 0
         if len(slots):
-            self._free[sender] = int(slots[-1]) + 1
+            self._free[sender, part] = int(slots[-1]) + 1
             self._taken |= {int(slot) for slot in slots}
         self._taken = {slot for slot in self._taken if slot >= now}
         self._forget_bursts(now)
@@ -280,11 +283,11 @@ class SidelinkLink(RadioLink):
             self._first_slot += 1
 
     def _keep_slots(
-        self, sender: str, begin: int, plan: PacketPlan, sensed: SensedChannel
+        self, keeper: tuple[str, str], begin: int, plan: PacketPlan, sensed: SensedChannel
     ) -> tuple[Integers, int]:
         """Return the slots of a message of one packet: those of the one before, or new ones."""
         rules, random = self.rules, sensed.random
-        kept = self._reservations.get(sender)
+        kept = self._reservations.get(keeper)
         if kept is not None and kept.width == plan.subchannels and kept.counter > 0:
             slots = begin + kept.after
             if not self._taken.intersection(slots.tolist()):
@@ -304,7 +307,7 @@ class SidelinkLink(RadioLink):
         # too few free slots: a copy is sent right after
         while len(slots) < rules.copies:
             slots = np.append(slots, slots[-1] + 1)
-        self._reservations[sender] = Reservation(
+        self._reservations[keeper] = Reservation(
             after=slots - begin,
             start=int(bands[first]) * plan.subchannels,
             width=plan.subchannels,

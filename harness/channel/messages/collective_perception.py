@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness.channel.messages.cpm import Cpm, PerceivedObject, decode_cpm, encode_cpm
+from harness.channel.messages.awareness import CONFIDENCE, AwarenessTraffic
+from harness.channel.messages.cpm import Cpm, PerceivedObject
 from harness.channel.messages.georeference import GeoReference
 from harness.channel.messages.inclusion import (
     LONGEST,
@@ -20,16 +21,28 @@ from harness.channel.messages.inclusion import (
     select_objects,
 )
 from harness.channel.messages.message_format import FormatRow, MessageFormat
+from harness.channel.messages.segmentation import (
+    SMALLEST_LIMIT,
+    decode_segments,
+    encode_segments,
+    list_objects,
+    split_cpm,
+)
 from harness.channel.messages.station import Position
 from harness.common.errors import AttemptError, UserError
 from harness.types.geometry import transform_boxes, wrap_angle
-from harness.types.vocabulary import Boxes, Floats, Message, Payload, Pose
+from harness.types.vocabulary import VEHICLE, Boxes, Floats, Message, Payload, Pose
 
 WORLD = Pose(0.0, 0.0)
 START = 694_310_400.0
 """Seconds since 2004 at which simulated time begins: 1 January 2026, without leap seconds."""
 MOST_OBJECTS = 255
 """Objects of one message, at most."""
+LARGEST = 1100
+"""Bytes of a message, at most: ETSI's threshold for segments in the simulations of TR 103 562,
+clause 5.5, as a public implementation cites it; its text was not at hand."""
+MOST_BYTES = 16_000
+"""Bytes that `largest` can be, at most: UPER has fragments from 16384 bytes on."""
 FORGED = 60_000
 """The first id of an object that a disturbance added."""
 
@@ -58,7 +71,8 @@ class KnownObject:
 class HeardStation:
     """What the ego remembers of a partner."""
 
-    frame: int = -1  # of the newest message that was read
+    frame: int = -1  # of the newest message of which something was read
+    read: set[tuple[int, int]] = field(default_factory=set)  # frames and numbers of segments
     objects: dict[int, KnownObject] = field(default_factory=dict)
 
 
@@ -77,6 +91,8 @@ class CpmFormat(MessageFormat):
         *,
         inclusion: bool = True,  # by the rules; false: all objects in every message
         keep: float = 1.3,  # s for which the ego keeps an object that messages leave out
+        cams: bool = False,  # true: connected vehicles send CAMs, too
+        largest: int | None = LARGEST,  # B of a message; more go in segments; null: no bound
         sensor_range: float = 70.0,  # m, which a message says of the sender's LiDAR once a second
         latitude: float = 49.0,  # degrees, of the world's origin
         longitude: float = 8.0,  # degrees, of the world's origin
@@ -85,8 +101,15 @@ class CpmFormat(MessageFormat):
         for name, value in (("keep", keep), ("sensor_range", sensor_range)):
             if not 0 <= value <= 400:
                 raise UserError(f"message_format.{name} = {value}: must be 0 to 400")
+        if largest is not None and not SMALLEST_LIMIT <= largest <= MOST_BYTES:
+            raise UserError(
+                f"message_format.largest = {largest} B: must be {SMALLEST_LIMIT} to {MOST_BYTES},"
+                " or null"
+            )
         self.inclusion, self.keep, self.sensor_range = inclusion, keep, sensor_range
+        self.largest = largest
         self._place = GeoReference(latitude, longitude)
+        self.awareness = AwarenessTraffic(self._place) if cams else None
         self._senders: dict[str, SendingStation] = {}
         self._heard: dict[str, HeardStation] = {}
 
@@ -114,34 +137,34 @@ class CpmFormat(MessageFormat):
             self._make_object(in_world[np.array([number])], objects[number], message)
             for number in chosen
         )
-        octets = encode_cpm(
-            Cpm(
-                station_id=zlib.crc32(message.sender.encode()),
-                time=START + now,
-                position=self._locate(message.lidar_in_world),
-                orientation=get_orientation(message),
-                objects=seen,
-                perceived=len(boxes),
-                sensor_range=self.sensor_range if describes else None,
-            )
+        cpm = Cpm(
+            station_id=zlib.crc32(message.sender.encode()),
+            time=START + now,
+            position=self._locate(message.lidar_in_world),
+            orientation=get_orientation(message),
+            objects=seen,
+            perceived=len(boxes),
+            sensor_range=self.sensor_range if describes else None,
         )
-        for number in chosen:
+        parts = split_cpm(cpm, self.largest)
+        # what no segment has room for was not sent
+        sent = {one.object_id for one in list_objects(parts)}
+        included = [number for number in chosen if objects[number].object_id in sent]
+        for number in included:
             objects[number].note_inclusion(now)
         station.generated = now
         station.described = now if describes else station.described
-        self._add_row(message, octets, boxes, len(chosen))
-        return replace(
-            message,
-            octets=octets,
-            payload=self._read_boxes(decode_cpm(octets), message.lidar_in_world),
-        )
+        written = self._write_parts(message, parts)
+        assert written.octets is not None
+        self._add_row(message, written.octets, boxes, len(included))
+        return written
 
     def rewrite_message(self, message: Message, before: Payload) -> Message:
         """Return the message with the bytes of changed boxes; objects that are as before stay."""
         boxes, old = require_boxes(message), before
         assert isinstance(old, Boxes)
-        assert message.octets is not None
-        sent = decode_cpm(message.octets)
+        parts = decode_segments(message)
+        sent = replace(parts[0], objects=list_objects(parts), segment=None)
         # boxes as before, by their numbers
         same = {row.tobytes(): number for number, row in enumerate(old.geometry)}
         in_world = transform_boxes(boxes, message.lidar_in_world, WORLD)
@@ -159,21 +182,17 @@ class CpmFormat(MessageFormat):
                 xy=(0.0, 0.0),
             )
             seen.append(self._make_object(in_world[np.array([number])], added, message))
-        octets = encode_cpm(replace(sent, objects=tuple(seen), perceived=len(boxes)))
-        return replace(
-            message,
-            octets=octets,
-            payload=self._read_boxes(decode_cpm(octets), message.lidar_in_world),
-        )
+        changed = replace(sent, objects=tuple(seen), perceived=len(boxes))
+        return self._write_parts(message, split_cpm(changed, self.largest))
 
     def read_messages(self, arrived: Sequence[Message]) -> Message:
         """Return the newest message with the objects that the ego knows from its sender."""
         newest = arrived[-1]
         station = self._heard.setdefault(newest.sender, HeardStation())
         for message in arrived:
-            if message.capture_frame > station.frame and message.octets is not None:
+            if message.capture_frame >= station.frame:
                 station.frame = message.capture_frame
-                self._learn_objects(station, decode_cpm(message.octets))
+                self._read_parts(station, message)
         now = newest.capture_time
         station.objects = {
             number: one
@@ -181,6 +200,7 @@ class CpmFormat(MessageFormat):
             if now - one.measured <= self.keep + ROUNDING
         }
         known = [station.objects[number] for number in sorted(station.objects)]
+        known += self._list_senders(newest.sender, now)
         rows = [move_row(one, now) for one in known]
         in_world = Boxes(
             np.array(rows).reshape(len(rows), 7),
@@ -193,6 +213,40 @@ class CpmFormat(MessageFormat):
             payload=transform_boxes(in_world, WORLD, newest.lidar_in_world),
             velocities_in_world=np.array(velocities).reshape(len(known), 2),
         )
+
+    def _list_senders(self, sender: str, now: float) -> list[KnownObject]:
+        """Return the sender's own vehicle, if a CAM is not too old; its place is that of now."""
+        vehicle = None if self.awareness is None else self.awareness.get_known(sender)
+        if vehicle is None or abs(now - vehicle.measured) > self.keep + ROUNDING:
+            return []
+        return [
+            KnownObject(
+                row=vehicle.row,
+                class_index=VEHICLE,
+                score=CONFIDENCE,
+                velocity=vehicle.velocity,
+                measured=vehicle.measured,
+            )
+        ]
+
+    def _read_parts(self, station: HeardStation, message: Message) -> None:
+        """Read what has arrived of a message and was not read before."""
+        frame = message.capture_frame
+        # older messages are not given again
+        station.read = {(of, number) for of, number in station.read if of >= frame}
+        for cpm in decode_segments(message):
+            key = (frame, 1 if cpm.segment is None else cpm.segment[0])
+            if key not in station.read:
+                station.read.add(key)
+                self._learn_objects(station, cpm)
+
+    def _write_parts(self, message: Message, parts: Sequence[Cpm]) -> Message:
+        """Return a message with the bytes of its segments, and what is read from them."""
+        segments = encode_segments(parts)
+        octets = b"".join(segment.octets for segment in segments)
+        written = replace(message, octets=octets, segments=segments if len(segments) > 1 else ())
+        read = decode_segments(written)
+        return replace(written, payload=self._read_boxes(read, message.lidar_in_world))
 
     def _learn_objects(self, station: HeardStation, cpm: Cpm) -> None:
         """Take the objects of a message for what they are now."""
@@ -227,13 +281,14 @@ class CpmFormat(MessageFormat):
             age=message.capture_time - followed.first_seen,
         )
 
-    def _read_boxes(self, cpm: Cpm, lidar_in_world: Pose) -> Boxes:
+    def _read_boxes(self, parts: Sequence[Cpm], lidar_in_world: Pose) -> Boxes:
         """Return the objects of a message as boxes in its sender's LiDAR frame."""
-        rows = [self._place_object(seen, cpm.position) for seen in cpm.objects]
+        rows = [self._place_object(seen, cpm.position) for cpm in parts for seen in cpm.objects]
+        objects = list_objects(parts)
         in_world = Boxes(
             np.array(rows).reshape(len(rows), 7),
-            np.array([seen.class_index for seen in cpm.objects], np.int64),
-            np.array([seen.confidence for seen in cpm.objects], np.float64),
+            np.array([seen.class_index for seen in objects], np.int64),
+            np.array([seen.confidence for seen in objects], np.float64),
         )
         return transform_boxes(in_world, WORLD, lidar_in_world)
 

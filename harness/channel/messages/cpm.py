@@ -89,6 +89,7 @@ class Cpm:
         objects: those that this message has.
         perceived: number of all objects that the station perceives, 0 to 255.
         sensor_range: metres, if the message describes the station's LiDAR; None: it does not.
+        segment: which of how many segments this message is, from 1; None: the whole.
     """
 
     station_id: int
@@ -98,6 +99,7 @@ class Cpm:
     objects: tuple[PerceivedObject, ...]
     perceived: int
     sensor_range: float | None = None
+    segment: tuple[int, int] | None = None
 
 
 def encode_cpm(cpm: Cpm) -> bytes:
@@ -123,18 +125,15 @@ def encode_cpm(cpm: Cpm) -> bytes:
         }
         containers.append({"containerId": OBJECTS_CONTAINER, "containerData": objects})
     header = {"protocolVersion": PROTOCOL_VERSION, "messageId": CPM_ID, "stationId": cpm.station_id}
-    return CPM.encode(
-        {
-            "header": header,
-            "payload": {
-                "managementContainer": {
-                    "referenceTime": count_milliseconds(cpm.time),
-                    "referencePosition": write_position(cpm.position),
-                },
-                "cpmContainers": containers,
-            },
-        }
-    )
+    management: dict[str, Any] = {
+        "referenceTime": count_milliseconds(cpm.time),
+        "referencePosition": write_position(cpm.position),
+    }
+    if cpm.segment is not None:
+        number, total = cpm.segment
+        management["segmentationInfo"] = {"totalMsgNo": total, "thisMsgNo": number}
+    payload = {"managementContainer": management, "cpmContainers": containers}
+    return CPM.encode({"header": header, "payload": payload})
 
 
 def write_sensor(reach: float) -> dict[str, Any]:
@@ -224,6 +223,7 @@ def decode_cpm(octets: bytes) -> Cpm:
     }
     vehicle, seen = containers.get(VEHICLE_CONTAINER), containers.get(OBJECTS_CONTAINER, {})
     orientation = None if vehicle is None else vehicle["orientationAngle"]["value"]
+    split = management.get("segmentationInfo")
     return Cpm(
         station_id=value["header"]["stationId"],
         time=management["referenceTime"] * MILLISECOND,
@@ -234,6 +234,7 @@ def decode_cpm(octets: bytes) -> Cpm:
         ),
         perceived=seen.get("numberOfPerceivedObjects", 0),
         sensor_range=read_range(containers.get(SENSORS_CONTAINER, [])),
+        segment=None if split is None else (split["thisMsgNo"], split["totalMsgNo"]),
     )
 
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.channel.messages.awareness import AwarenessTraffic
 from harness.types.vocabulary import Message, Payload
 
 
@@ -35,9 +36,11 @@ class MessageFormat(ABC):
 
     Attributes:
         stages: of fusion, whose messages it can write; the empty one is not known beforehand.
+        awareness: the messages in which vehicles say where they are; None: they send none.
     """
 
     stages: tuple[str, ...]
+    awareness: AwarenessTraffic | None = None
 
     def __init__(self) -> None:
         self.rows: list[FormatRow] = []
@@ -45,6 +48,8 @@ class MessageFormat(ABC):
     def reset(self) -> None:
         """Start an episode in which nothing was sent."""
         self.rows = []
+        if self.awareness is not None:
+            self.awareness.reset()
 
     @abstractmethod
     def write_message(self, message: Message) -> Message | None:
