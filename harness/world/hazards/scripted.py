@@ -16,7 +16,12 @@ from harness.world.hazards.courses import MoverCourse, make_course
 from harness.world.hazards.followers import Manoeuvre
 from harness.world.hazards.hazard import Hazard, NoPlaceError
 from harness.world.hazards.nominal import CRUISE, SIDEWAYS
-from harness.world.hazards.parameters import NumberParameter, Parameter, TextParameter
+from harness.world.hazards.parameters import (
+    ChoiceParameter,
+    NumberParameter,
+    Parameter,
+    TextParameter,
+)
 from harness.world.hazards.track import Track
 
 EGO = "ego"
@@ -60,12 +65,17 @@ class ScriptedActor(Hazard):
             unit="m",
             meaning="nearness that starts it; 0: at once",
         ),
+        "at_end": ChoiceParameter(
+            default="stays",
+            options=("stays", "leaves"),
+            meaning="what it does when its course is done: egos of benchmarks leave",
+        ),
         "whose": TextParameter(default=EGO, pattern=NAME, meaning="whose nearness starts it"),
     }
 
     def set_up(self, track: Track) -> None:
         """Put it at its first place."""
-        places = parse_places(self.word("places"))
+        places = put_on_roads(parse_places(self.word("places")), track.map)
         self._manoeuvre: Manoeuvre | None = None
         self._starter: carla.Actor | None = None
         stands = len(places) < 2 or self.number("speed") == 0.0
@@ -100,6 +110,9 @@ class ScriptedActor(Hazard):
         if self._manoeuvre.over:
             self._manoeuvre.follower.come_to_rest()
             self.finish("over", self._manoeuvre.outcome)
+            done = not (self._manoeuvre.struck or self._manoeuvre.stuck)
+            if done and self.word("at_end") == "leaves":
+                self.hazard_actors.destroy_actors()
 
     def _name_role(self, blueprint: str) -> dict[str, str]:
         """Return the role by which other scripted actors know it."""
@@ -143,6 +156,14 @@ def format_places(places: Floats) -> str:
 def parse_places(text: str) -> Floats:
     """Return the places (N, 3) of a parameter's text."""
     return np.array([[float(value) for value in place.split(",")] for place in text.split()])
+
+
+def put_on_roads(places: Floats, town: carla.Map) -> Floats:
+    """Return places (N, 3) at the height of the nearest lane: sets write 0 m everywhere."""
+    heights = [
+        town.get_waypoint(carla.Location(*place)).transform.location.z for place in places.tolist()
+    ]
+    return np.column_stack([places[:, :2], heights])
 
 
 def make_scripted_course(places: Floats, speed: float) -> MoverCourse:

@@ -133,15 +133,16 @@ class ScenarioSet(RouteSource):
         read: dict[str, tuple[SetScenario, RouteSpec]] = {}
         for scenario in self.list_scenarios(folder):
             try:
-                route = self._read_driven_route(scenario)
+                if not scenario.egos:
+                    raise UserError("it has no ego")
+                town = read_single_route(scenario.egos[0].file).town
+                self._towns[town] = self._towns.get(town, 0) + 1
+                if town == self._town:
+                    read[scenario.name] = scenario, self._read_driven_route(scenario)
             except UserError as problem:
                 if invalid is None:
                     raise
                 invalid.append(f"{scenario.name}: {problem}")
-                continue
-            self._towns[route.town] = self._towns.get(route.town, 0) + 1
-            if route.town == self._town:
-                read[scenario.name] = scenario, route
         if not read:
             raise UserError(f"{folder}: no scenario of {self._town}; towns: {dict(self._towns)}")
         self._read = read
@@ -150,7 +151,7 @@ class ScenarioSet(RouteSource):
     def _read_driven_route(self, scenario: SetScenario) -> RouteSpec:
         if self._ego >= len(scenario.egos):
             raise UserError(
-                f"routes.ego = {self._ego}: {scenario.name} has {len(scenario.egos)} egos"
+                f"routes.source.ego = {self._ego}: {scenario.name} has {len(scenario.egos)} egos"
             )
         # the file's own id is that of a template: one for all scenarios
         return replace(read_single_route(scenario.egos[self._ego].file), id=scenario.name)
@@ -178,6 +179,7 @@ class ScenarioSet(RouteSource):
                     "places": format_places(places),
                     "yaw": yaw,
                     "speed": actor.speed,
+                    "at_end": "leaves" if actor.laid else "stays",
                     "near": near,
                     "whose": EGO if whose == driven else whose,
                 },
