@@ -132,23 +132,31 @@ class ScenarioSet(RouteSource):
         folder = expand_home(self._checkout, PLACE)
         read: dict[str, tuple[SetScenario, RouteSpec]] = {}
         for scenario in self.list_scenarios(folder):
-            try:
-                if not scenario.egos:
-                    raise UserError("it has no ego")
-                town = read_single_route(scenario.egos[0].file).town
-                self._towns[town] = self._towns.get(town, 0) + 1
-                if town == self._town:
-                    read[scenario.name] = scenario, self._read_driven_route(scenario)
-            except UserError as problem:
-                if invalid is None:
-                    raise
-                invalid.append(f"{scenario.name}: {problem}")
+            route = self._try_read_route(scenario, invalid)
+            if route is not None:
+                read[scenario.name] = scenario, route
         if not read:
             raise UserError(f"{folder}: no scenario of {self._town}; towns: {dict(self._towns)}")
         self._read = read
         return read
 
-    def _read_driven_route(self, scenario: SetScenario) -> RouteSpec:
+    def _try_read_route(self, scenario: SetScenario, invalid: list[str] | None) -> RouteSpec | None:
+        """Return the driven ego's route; None for another town, or where it is left out."""
+        try:
+            return self._read_driven_route(scenario)
+        except UserError as problem:
+            if invalid is None:
+                raise
+            invalid.append(f"{scenario.name}: {problem}")
+            return None
+
+    def _read_driven_route(self, scenario: SetScenario) -> RouteSpec | None:
+        if not scenario.egos:
+            raise UserError("it has no ego")
+        town = read_single_route(scenario.egos[0].file).town
+        self._towns[town] = self._towns.get(town, 0) + 1
+        if town != self._town:
+            return None
         if self._ego >= len(scenario.egos):
             raise UserError(
                 f"routes.source.ego = {self._ego}: {scenario.name} has {len(scenario.egos)} egos"
