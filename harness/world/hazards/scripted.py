@@ -30,6 +30,8 @@ NUMBER = r"-?\d+(?:\.\d+)?"
 PLACE = rf"{NUMBER},{NUMBER},{NUMBER}"
 PLACES = rf"(?:{PLACE}(?: {PLACE})*)?"
 NAME = r"[\w .-]{0,64}"
+ROOM = 0.5
+"""Metres next to a script's body that are in its way: a pedestrian who waits at the kerb is not."""
 SMOOTH = 2.0
 """Metres before and behind a place over which a bend is measured."""
 
@@ -92,7 +94,7 @@ class ScriptedActor(Hazard):
             if isinstance(actor, carla.Vehicle):
                 actor.apply_control(carla.VehicleControl(brake=1.0, hand_brake=True))
             return
-        self._manoeuvre = Manoeuvre(make_follower(actor, course))
+        self._manoeuvre = Manoeuvre(make_follower(actor, course), room=ROOM)
         self._manoeuvre.follower.hold_still()
 
     def act(self, ego: EgoState) -> None:
