@@ -21,6 +21,8 @@ DEPTH = 4
 V2XVERSE_PARTS = ("perception", "planner", "planning")
 OPENCOOD, HEAL, HEAL_UNLIKE = "OpenCOOD", "HEAL", "HEAL, unlike agents"
 V2XVERSE, V2XVERSE_PERCEPTION = "V2Xverse", "V2Xverse, perception"
+NO_SETTINGS = "-"
+"""Form of a folder that has a `meta.yaml` and no `config.yaml`."""
 MEASURABLE = (OPENCOOD, HEAL, HEAL_UNLIKE)
 """Forms whose detector is measured on recorded scenes."""
 V2XVERSE_FUSIONS = ("codriving", "intermediatemultiscale", "multiclass")
@@ -60,6 +62,11 @@ class ModelBundle:
     def name(self) -> str:
         """What it is called: by its `meta.yaml`, else as its folder."""
         return str(self.meta.get("id") or self.folder.name)
+
+    @property
+    def kind(self) -> str:
+        """What `meta.yaml` calls it; CAVISE's catalogue has assets among its models."""
+        return str(self.meta.get("kind") or "of no kind")
 
     @property
     def network(self) -> str:
@@ -153,8 +160,8 @@ def read_bundle(folder: Path) -> ModelBundle:
     if is_v2xverse_pair(folder):
         return ModelBundle(folder=folder, form=V2XVERSE, settings={}, meta=meta)
     if not (folder / CONFIG).is_file():
-        kind = str(meta.get("kind", "of no kind"))
-        raise UserError(f"{folder}: it has no {CONFIG}; {META} calls it {kind}")
+        # what its card says is shown, also where the settings were left out
+        return ModelBundle(folder=folder, form=NO_SETTINGS, settings={}, meta=meta)
     settings = read_settings(folder / CONFIG)
     return ModelBundle(folder=folder, form=name_form(settings), settings=settings, meta=meta)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agents.bundles.bundle import (
+    NO_SETTINGS,
     V2XVERSE,
     ModelBundle,
     find_bundle_weights,
@@ -82,6 +83,13 @@ def check_bundle(folder: Path) -> CheckedBundle:
             parameters=None,
             findings=(Finding("form", "failed", sentence),),
         )
+    if bundle.form == NO_SETTINGS:
+        return CheckedBundle(
+            folder=folder,
+            bundle=bundle,
+            parameters=None,
+            findings=(*check_artifacts(bundle), explain_no_settings(bundle)),
+        )
     findings = [*check_artifacts(bundle), *check_settings(bundle)]
     state: Mapping[str, Tensor] = {}
     if bundle.form == V2XVERSE:
@@ -141,6 +149,13 @@ def compare_artifact(folder: Path, artifact: Mapping[str, Any]) -> Iterator[str]
         yield f"{name} has {size:,} bytes; meta.yaml says {artifact.get('size')}"
     elif (digest := sum_of_file(path, within=folder, kind=CHECKPOINT)) != artifact.get("sha256"):
         yield f"{name}: its SHA-256 is {digest[:12]}…; meta.yaml has another one"
+
+
+def explain_no_settings(bundle: ModelBundle) -> Finding:
+    """Return what a folder without settings is: a model that is not whole, or no model."""
+    if bundle.kind.endswith("checkpoint") or "kind" not in bundle.meta:
+        return Finding("form", "failed", f"it has no config.yaml; meta.yaml: {bundle.kind}")
+    return Finding("form", "note", f"no model: meta.yaml calls it {bundle.kind}")
 
 
 def check_settings(bundle: ModelBundle) -> Iterator[Finding]:

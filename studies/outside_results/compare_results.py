@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.commands.options import describe_command
+from analysis.statistics.intervals import IntervalEstimate
 from analysis.statistics.significance import compute_holm_p_values
 from analysis.tables.writing import format_p, write_frame
 from analysis.terminal import print_escaped_line, show_grid
@@ -29,6 +30,7 @@ from studies.outside_results.paired_routes import (
     MEASURES,
     RouteMeasures,
     compare_routes,
+    list_unlike_routes,
     measure_routes,
 )
 from studies.outside_results.reading import (
@@ -332,10 +334,7 @@ def build_pair_frame(
             "routes": str(difference.difference.routes),
             first.name: format_number(difference.first),
             "the other": format_number(difference.second),
-            "difference": (
-                f"{difference.difference.value:+.1f} ({difference.difference.low:+.1f} to"
-                f" {difference.difference.high:+.1f})"
-            ),
+            "difference": format_difference(difference.difference),
             "p": format_p(difference.p, 3),
             "p in family": format_p(float(p), 3),
         }
@@ -366,18 +365,33 @@ def build_route_frame(measured: dict[str, RouteMeasures]) -> pd.DataFrame:
 def list_result_notes(sets: Sequence[ResultSet], measured: dict[str, RouteMeasures]) -> list[str]:
     """Return what readers must know: other totals, and routes that one set alone has."""
     notes = [note for one in sets for note in list_stated_differences(one)]
-    first = sets[0].name
+    first = sets[0]
     for other in sets[1:]:
-        here, there = set(measured[first].by_route), set(measured[other.name].by_route)
-        for name, alone in ((first, here - there), (other.name, there - here)):
+        pair = f"{first.name} and {other.name}"
+        here, there = set(measured[first.name].by_route), set(measured[other.name].by_route)
+        for name, alone in ((first.name, here - there), (other.name, there - here)):
             if alone:
-                some = ", ".join(sorted(alone)[:LISTED])
-                more = f" and {len(alone) - LISTED} more" if len(alone) > LISTED else ""
-                notes.append(
-                    f"{first} and {other.name}: routes that only {name} has: {len(alone)}"
-                    f" ({some}{more})"
-                )
+                listed = list_some(sorted(alone))
+                notes.append(f"{pair}: routes that only {name} has: {listed}")
+        if unlike := list_unlike_routes(first, other):
+            notes.append(
+                f"{pair}: routes of one name with different lengths, so different routes:"
+                f" {list_some(unlike)}"
+            )
     return notes
+
+
+def list_some(routes: Sequence[str]) -> str:
+    """Return the number of routes and the names of the first ones."""
+    more = f" and {len(routes) - LISTED} more" if len(routes) > LISTED else ""
+    return f"{len(routes)} ({', '.join(routes[:LISTED])}{more})"
+
+
+def format_difference(estimate: IntervalEstimate) -> str:
+    """Return a difference with its interval; one route has none."""
+    if math.isnan(estimate.low):
+        return f"{estimate.value:+.1f} (-)"
+    return f"{estimate.value:+.1f} ({estimate.low:+.1f} to {estimate.high:+.1f})"
 
 
 def format_number(value: float) -> str:

@@ -17,6 +17,8 @@ from studies.outside_results.scoring_rules import ScoringRule
 from studies.outside_results.totals import CrashTreatment, choose_drives
 
 MEASURES = ("driving score", "route completion", "success, %")
+MOST_UNLIKE = 0.05
+"""Share by which two lengths of one route may differ: leaderboards interpolate otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +91,21 @@ def compare_routes(first: RouteMeasures, second: RouteMeasures) -> list[RouteDif
             )
         )
     return differences
+
+
+def list_unlike_routes(first: ResultSet, second: ResultSet) -> list[str]:
+    """Return the routes of one name whose lengths in two sets are those of different routes."""
+    lengths, others = measure_lengths(first), measure_lengths(second)
+    return sorted(
+        route
+        for route in lengths.keys() & others.keys()
+        if not math.isclose(lengths[route], others[route], rel_tol=MOST_UNLIKE)
+    )
+
+
+def measure_lengths(results: ResultSet) -> dict[str, float]:
+    """Return the length of each route in metres; without routes whose file has none, or 0.
+
+    A drive that crashed while it was set up has a length of 0.
+    """
+    return {drive.route: drive.length for drive in results.drives if drive.length > 0}

@@ -69,12 +69,16 @@ SECOND_FACTORS = {
     **FIRST_FACTORS,
     "scenario_timeouts": 0.70,
     "yield_emergency_vehicle_infractions": 0.70,
+    # the first release of 2.0 spells it so
+    "yield_emergency_vehicles_infractions": 0.70,
 }
 SCORING_RULES = {
     rule.name: rule
     for rule in (
         # leaderboard/utils/statistics_manager.py of each
         ScoringRule(name="leaderboard-1.0", factors=FIRST_FACTORS),
+        # Longest6 (TransFuser): 1.0, in which a stop sign costs nothing
+        ScoringRule(name="longest6", factors={**FIRST_FACTORS, "stop_infraction": 1.0}),
         ScoringRule(name="leaderboard-2.0", factors=SECOND_FACTORS, least_speed=0.70),
         # from August 2024 on, slow driving costs nothing
         ScoringRule(name="bench2drive", factors=SECOND_FACTORS),

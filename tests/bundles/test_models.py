@@ -161,11 +161,26 @@ def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
     (without / "net_epoch7.pth").unlink()
     assert "no net_epoch_bestval_at*.pth" in sentences(check_bundle(without), "failed")
 
-    (tmp_path / "asset").mkdir()
-    (tmp_path / "asset" / "meta.yaml").write_text("kind: advcp-assets\n")
-    assert "meta.yaml calls it advcp-assets" in sentences(
-        check_bundle(tmp_path / "asset"), "failed"
-    )
+
+def test_a_card_without_settings_is_still_read(tmp_path: Path) -> None:
+    """Assets among models are no failure; a model without its settings is one."""
+    cards = {"asset": "advcp-assets", "model": "coperception-checkpoint"}
+    for name, kind in cards.items():
+        folder = write_bundle(
+            tmp_path / name, HEAL, id=name, kind=kind, source={"license": "MIT"},
+            compatibility={"dataset": "v2xsim"},
+        )  # fmt: skip
+        (folder / "config.yaml").unlink()
+    asset, model = (check_bundle(tmp_path / name) for name in cards)
+    assert model.list_cells()[3] == "v2xsim"
+    assert model.list_cells()[-2:] == ("MIT", "failed")
+    assert "config.yaml is missing" in sentences(model, "failed")
+    assert "it has no config.yaml; meta.yaml: coperception-checkpoint" in sentences(model, "failed")
+    assert "no model: meta.yaml calls it advcp-assets" in sentences(asset, "note")
+    # assets fail by their files alone
+    assert sentences(asset, "failed") == "config.yaml is missing"
+    (tmp_path / "asset" / "meta.yaml").write_text("kind: advcp-assets\nartifacts: []\n")
+    assert check_bundle(tmp_path / "asset").verdict == "passed"
 
 
 def test_a_file_that_would_be_executed_is_not_read(tmp_path: Path) -> None:

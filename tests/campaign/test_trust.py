@@ -139,6 +139,8 @@ SAFE = {
     "harness.world.partners.Surveyed",
     "harness.world.rig.LidarMount",
     "harness.world.rig.Rig",
+    "harness.world.routes.scenario_sets.InterDriveRoutes",
+    "harness.world.routes.scenario_sets.MDriveRoutes",
     "harness.world.routes.sources.RouteFiles",
     "harness.world.routes.sources.V2XverseRoutes",
     "harness.world.simulators.carlite.CarliteSimulator",

@@ -69,7 +69,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "compensate": "harness.channel.compensation.",
     "compute": "harness.channel.computing.",
     "brakes": "harness.world.brakes.",
-    "routes": "harness.world.routes.sources.",
+    "routes": ("harness.world.routes.sources.", "harness.world.routes.scenario_sets."),
     "export": "harness.campaign.exports.",
 }
 """The packages whose classes each group may name; reading a campaign folder builds some of them."""

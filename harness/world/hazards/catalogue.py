@@ -21,6 +21,7 @@ from harness.world.hazards.kerbside import CutIn, OccludedCyclist, OccludedPedes
 from harness.world.hazards.leading import HardBraking, StoppedVehicle
 from harness.world.hazards.manoeuvre_opposite import ManoeuvreOpposite
 from harness.world.hazards.oncoming_turn import OncomingTurn
+from harness.world.hazards.scripted import ScriptedActor
 from harness.world.hazards.spec import HazardSpec
 
 SHIPPED_KINDS: dict[str, type[Hazard]] = {
@@ -38,6 +39,8 @@ SHIPPED_KINDS: dict[str, type[Hazard]] = {
         ManoeuvreOpposite,
     )
 }
+PLACED_BY_SETS: dict[str, type[Hazard]] = {ScriptedActor.kind: ScriptedActor}
+"""Kinds that only scenario sets of others place: no generator and no list has them."""
 
 ENTRY_POINTS = "crucible.hazards"
 
@@ -56,6 +59,8 @@ class HazardKinds(Mapping[str, type[Hazard]]):
         return {**installed, **SHIPPED_KINDS}
 
     def __getitem__(self, name: str) -> type[Hazard]:
+        if name in PLACED_BY_SETS:
+            return PLACED_BY_SETS[name]
         if name in self._named or "." not in name:
             return self._named[name]
         try:

@@ -21,6 +21,8 @@ PATIENCE = 8.0
 """Seconds for which a mover waits for an actor in its way."""
 HELD_UP = 0.6
 """Share of its pace below which a mover has lost its timetable for good."""
+SIDE_ROOM = 1.2
+"""Metres next to its body in which something is in a mover's way."""
 CARE = 1.2
 """How fast the timetable slows down and goes on again, 1/s: 1 is from full to nothing."""
 
@@ -115,8 +117,11 @@ class WalkerFollower:
 class Manoeuvre:
     """One follower's way along its course, from its start to its end."""
 
-    def __init__(self, follower: ActorFollower, delay: float = 0.0) -> None:
+    def __init__(
+        self, follower: ActorFollower, delay: float = 0.0, room: float = SIDE_ROOM
+    ) -> None:
         self.follower = follower
+        self.room = room
         self.clock = -delay
         self.rate = 1.0
         self.struck = False
@@ -190,4 +195,4 @@ class Manoeuvre:
         reach = np.arange(half.x + 0.5, half.x + 1.5 + pace**2 / 8.0, 1.0)
         ahead, _ = course.interpolate_poses(distance + reach)
         apart = np.linalg.norm(others[:, None] - ahead[None, :, :2], axis=-1)
-        return bool((apart < half.y + 1.2).any())
+        return bool((apart < half.y + self.room).any())

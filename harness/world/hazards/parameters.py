@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -90,4 +91,33 @@ class ChoiceParameter:
         return self.options[int(random.integers(len(self.options)))]
 
 
-Parameter: TypeAlias = NumberParameter | ChoiceParameter
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextParameter:
+    """A word that is no choice of a few, such as a blueprint or places.
+
+    Attributes:
+        default: used where a file sets none.
+        pattern: what a whole value fits.
+        meaning: for people.
+    """
+
+    default: str
+    pattern: str
+    meaning: str
+
+    @property
+    def range(self) -> str:
+        """The pattern, for people."""
+        return f"a text like {self.pattern}"
+
+    def refuse_value(self, place: str, value: Value) -> None:
+        """Refuse what does not fit the pattern."""
+        if not isinstance(value, str) or not re.fullmatch(self.pattern, value):
+            raise UserError(f"{place} = {str(value)[:60]!r}: must be {self.range}")
+
+    def sample_value(self, random: np.random.Generator) -> str:
+        """Return the default: texts are not sampled."""
+        return self.default
+
+
+Parameter: TypeAlias = NumberParameter | ChoiceParameter | TextParameter

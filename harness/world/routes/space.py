@@ -87,7 +87,7 @@ def sample_parameters(
 
 
 def _drop_open_options(parameter: Parameter, without: Sequence[str]) -> Parameter:
-    if isinstance(parameter, NumberParameter):
+    if not isinstance(parameter, ChoiceParameter):
         return parameter
     options = tuple(option for option in parameter.options if option not in without)
     return replace(parameter, options=options)
@@ -102,6 +102,8 @@ def _narrow_parameter(parameter: Parameter, given: object, place: str) -> Parame
         if not words:
             raise UserError(f"{place}: name one of {parameter.range}")
         return replace(parameter, options=tuple(words))
+    if not isinstance(parameter, NumberParameter):
+        raise UserError(f"{place}: texts are not sampled")
     numbers = [number for value in values if (number := parse_finite(value)) is not None]
     if len(numbers) != len(values) or len(values) not in (1, 2) or numbers[0] > numbers[-1]:
         raise UserError(f"{place}: write a number, or a range [low, high]")

@@ -39,8 +39,9 @@ from tests.studies.outside_results.made_up import (
     write_json,
 )
 
-FIRST, SECOND, BENCH = (
-    SCORING_RULES[name] for name in ("leaderboard-1.0", "leaderboard-2.0", "bench2drive")
+FIRST, LONGEST, SECOND, BENCH = (
+    SCORING_RULES[name]
+    for name in ("leaderboard-1.0", "longest6", "leaderboard-2.0", "bench2drive")
 )
 
 
@@ -88,6 +89,31 @@ def test_shares_in_messages_cost_as_their_rule_says() -> None:
     assert SECOND.compute_penalty(drive) == pytest.approx(lanes * 0.7 * 0.85)
     assert compute_efficiency([drive]) == pytest.approx((50.0 + 180.25) / 2)
     assert (drive.route, drive.repetition) == ("24759", 0)
+
+
+def test_published_forms_have_their_factors() -> None:
+    """Infractions of three published results files, and the penalties that they have."""
+    layout = ["Agent collided against object with type=traffic.stop and id=1"]
+    slow = ["Average speed is 96.06% of the surrounding traffic's one"]
+    drive = parse_driven_route(
+        make_record(
+            "RouteScenario_4_rep0",
+            kinds=SECOND_KINDS,
+            infractions={"collisions_layout": layout, "min_speed_infractions": slow},
+        )
+    )
+    assert SECOND.compute_penalty(drive) == pytest.approx(0.642317)
+    # the first release of 2.0: "vehicles"
+    spelled = {"yield_emergency_vehicles_infractions": ["Agent failed to yield"]}
+    drive = parse_driven_route(
+        make_record("RouteScenario_4", kinds=[*spelled], infractions=spelled)
+    )
+    assert SECOND.compute_penalty(drive) == BENCH.compute_penalty(drive) == pytest.approx(0.7)
+    # TransFuser's benchmark: stop signs cost nothing, everything else as in 1.0
+    stops = {"stop_infraction": ["Agent ran a stop"] * 2, "red_light": ["Agent ran a red light"]}
+    drive = parse_driven_route(make_record("RouteScenario_5", infractions=stops))
+    assert LONGEST.compute_penalty(drive) == pytest.approx(0.7)
+    assert FIRST.compute_penalty(drive) == pytest.approx(0.7 * 0.8**2)
 
 
 def test_ends_have_their_kind() -> None:
@@ -276,6 +302,28 @@ def test_the_command_prints_pairs_and_writes_tables(
     written = [str(campaign), "--write", "v2xverse", str(tmp_path / "w")]
     assert dispatch_subcommand(["compare-results", *written]) == 0
     assert "v2xverse: 3 files" in capsys.readouterr().out
+
+
+def test_routes_of_one_name_and_other_lengths_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Route 0 of one benchmark is not route 0 of another; one route has no interval."""
+    records = [make_record("RouteScenario_0") for _ in range(3)]
+    records[1]["meta"]["route_length"] = 972.5
+    # a drive that crashed while it was set up has no length
+    records[2]["meta"]["route_length"] = 0
+    files = [
+        str(write_json(tmp_path / f"{name}.json", make_first_file([record], 1)))
+        for name, record in zip("abc", records, strict=True)
+    ]
+    assert dispatch_subcommand(["compare-results", *files]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "a and b: routes of one name with different lengths, so different routes: 1 (0)" in (
+        printed
+    )
+    assert "a and c: routes of one name" not in printed
+    assert "nan" not in printed
+    assert "+0.0 (-)" in printed
 
 
 @pytest.mark.parametrize(

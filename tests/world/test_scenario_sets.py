@@ -1,0 +1,255 @@
+"""Scenario sets with several egos: read, refused, and driven with one ego on carlite."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.common.errors import UserError
+from harness.world.hazards.catalogue import KINDS, build_hazard
+from harness.world.hazards.nominal import SIDEWAYS
+from harness.world.hazards.scripted import format_places, make_scripted_course, parse_places
+from harness.world.hazards.spec import HazardSpec
+from harness.world.routes.scenario_sets import InterDriveRoutes, MDriveRoutes, ScenarioSet
+from tests.campaign.tiny import environment, files, ledger
+from tests.conftest import ROOT
+from tests.killing import kill_after_first_attempt
+from tests.world.little_checkout import write
+
+TOWN = "Crucible05"
+STREET = ((136.7, 196.6), (166.7, 196.6))
+TURN = ((150.7, 196.6), (212.5, 174.1))
+PATIENCE = 600.0
+
+
+def write_points(
+    file: Path, points: tuple[tuple[float, float], ...], *, town: str = TOWN, yaw: float = 0.0
+) -> None:
+    inside = "".join(
+        f'<waypoint pitch="0.0" roll="0.0" x="{x}" y="{y}" yaw="{yaw}" z="0.0" />'
+        for x, y in points
+    )
+    write(file, f'<routes><route id="145" town="{town}">{inside}</route></routes>')
+
+
+def write_interdrive(folder: Path) -> Path:
+    """Write two scenes of our own town and one of another, in InterDrive's form."""
+    place = folder / InterDriveRoutes.folder
+    for scene in ("r2_a_ins_c", "r10_a_ins_ss"):
+        write_points(place / scene / f"{scene}_0.xml", STREET)
+        write_points(place / scene / f"{scene}_1.xml", TURN)
+    write_points(place / "r3_b_hw_c" / "r3_b_hw_c_0.xml", STREET, town="Town06")
+    return folder
+
+
+def write_mdrive(folder: Path, behaviours: list[Mapping[str, Any]] | None = None) -> Path:
+    """Write a scene with two egos, a walker that waits, a parked car, in MDrive's form."""
+    place = folder / MDriveRoutes.folder / "made" / "1"
+    write_points(place / "v1.xml", STREET)
+    write_points(place / "v2.xml", TURN)
+    write_points(place / "actors" / "walker.xml", ((158.0, 203.0), (158.0, 207.0)))
+    write_points(place / "actors" / "parked.xml", ((190.0, 205.0),), yaw=90.0)
+    manifest = {
+        "ego": [
+            {"file": "v1.xml", "kind": "ego", "name": "Vehicle 1", "target_speed": 8.0},
+            {
+                "file": "v2.xml",
+                "kind": "ego",
+                "name": "Vehicle 2",
+                "model": "vehicle.lincoln.mkz2017",
+                "target_speed": 6.0,
+            },
+        ],
+        "npc": [],
+        "pedestrian": [
+            {
+                "file": "actors/walker.xml",
+                "name": "entity_1",
+                "model": "walker.pedestrian.0001",
+                "speed": 1.7,
+            }
+        ],
+        "static": [
+            {
+                "file": "actors/parked.xml",
+                "name": "entity_2",
+                "model": "vehicle.citroen.c3",
+                "speed": 0.0,
+            }
+        ],
+    }
+    write(place / "actors_manifest.json", json.dumps(manifest))
+    starts = {
+        "actor_name": "entity_1",
+        "trigger": {"type": "distance_to_vehicle", "vehicle": "Vehicle 1", "distance_m": 12.0},
+        "action": {"type": "start_motion"},
+    }
+    content = {"behaviors": [starts] if behaviours is None else behaviours}
+    write(place / "actors_behavior.json", json.dumps(content))
+    return folder
+
+
+def script(source: ScenarioSet) -> dict[str, dict[str, Any]]:
+    """Return the scripts of a source's first scenario by name."""
+    first = next(iter(source.routes()))
+    hazards = source.hazards({first.id: first}, KINDS, None)
+    for hazard in hazards:
+        build_hazard(hazard)
+    return {str(one.parameters["name"]): one.parameters for one in hazards}
+
+
+def test_interdrive_is_one_driven_ego_and_scripts(tmp_path: Path) -> None:
+    checkout = str(write_interdrive(tmp_path))
+    source = InterDriveRoutes(checkout, town=TOWN)
+    # by number, not by letters; the template's id of all files is not the route's
+    assert [route.id for route in source.routes()] == ["r2_a_ins_c", "r10_a_ins_ss"]
+    assert "2 of Crucible05, 1 of Town06" in source.describe_origin()
+    assert len(source.files()) == 4
+    (other,) = script(source).values()
+    assert (other["name"], other["at_end"], other["near"]) == ("ego 1", "leaves", 0.0)
+    # laid on the roads: it follows the bend, in places at most 3 m apart
+    places = parse_places(other["places"])
+    assert np.hypot(*(places[-1, :2] - TURN[-1])) < 3.0
+    assert np.linalg.norm(np.diff(places, axis=0), axis=1).max() < 3.0
+    # the second ego is driven: the first is the script
+    second = InterDriveRoutes(checkout, ego=1, town=TOWN)
+    assert list(script(second)) == ["ego 0"]
+    np.testing.assert_allclose(second.routes()[0].keypoints[-1, :2], TURN[-1])
+
+
+def test_mdrive_has_actors_with_triggers(tmp_path: Path) -> None:
+    scripts = script(MDriveRoutes(str(write_mdrive(tmp_path)), town=TOWN))
+    assert list(scripts) == ["Vehicle 2", "entity_1", "entity_2"]
+    assert (scripts["Vehicle 2"]["blueprint"], scripts["Vehicle 2"]["speed"]) == (
+        "vehicle.lincoln.mkz_2017",
+        6.0,
+    )
+    assert (scripts["entity_1"]["near"], scripts["entity_1"]["whose"]) == (12.0, "ego")
+    assert (scripts["entity_2"]["yaw"], scripts["entity_2"]["speed"]) == (90.0, 0.0)
+    # another ego is driven: the walker waits for a script
+    scripts = script(MDriveRoutes(str(tmp_path), ego=1, town=TOWN))
+    assert scripts["entity_1"]["whose"] == "Vehicle 1"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "why"),
+    [
+        ({"trigger": {"type": "time"}}, "trigger 'time' is not driven"),
+        (
+            {
+                "trigger": {"type": "distance_to_vehicle", "vehicle": "a", "distance_m": 1.0},
+                "action": {"type": "lane_change"},
+            },
+            "action 'lane_change' is not driven",
+        ),
+    ],
+)
+def test_behaviours_of_other_kinds_are_refused_by_name(
+    tmp_path: Path, behaviour: dict[str, Any], why: str
+) -> None:
+    write_mdrive(tmp_path, [{"actor_name": "entity_1", **behaviour}])
+    with pytest.raises(UserError, match=why):
+        MDriveRoutes(str(tmp_path), town=TOWN).routes()
+
+
+def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"routes\.checkout: name the folder"):
+        InterDriveRoutes(None).routes()
+    for kind in (InterDriveRoutes, MDriveRoutes):
+        with pytest.raises(UserError, match="is not there"):
+            kind(str(tmp_path)).routes()
+    write_interdrive(tmp_path)
+    with pytest.raises(UserError, match="no scenario of Town05"):
+        InterDriveRoutes(str(tmp_path)).routes()
+    scene = tmp_path / InterDriveRoutes.folder / "r4_c_ins_c"
+    write_points(scene / "r4_c_ins_c_0.xml", STREET)
+    with pytest.raises(UserError, match="r4_c_ins_c has 1 egos"):
+        InterDriveRoutes(str(tmp_path), ego=1, town=TOWN).routes(None)
+    # left out and named where the user asks for that
+    left: list[str] = []
+    assert len(InterDriveRoutes(str(tmp_path), ego=1, town=TOWN).routes(left)) == 2
+    assert len(left) == 1
+    manifest = write_mdrive(tmp_path) / MDriveRoutes.folder / "made" / "1" / "actors_manifest.json"
+    entry = {"file": "../../../../secret.xml", "name": "x"}
+    manifest.write_text(json.dumps({"ego": [entry]}))
+    with pytest.raises(UserError, match="is no file of the scenario"):
+        MDriveRoutes(str(tmp_path), town=TOWN).routes()
+
+
+def test_scripts_are_read_from_text_and_slow_in_bends() -> None:
+    angle = np.linspace(0.0, np.pi / 2, 20)
+    bend = np.stack([10 * np.sin(angle), 10 - 10 * np.cos(angle), 0 * angle], axis=1)
+    straight = np.array([[-40.0, 0.0, 0.0], [-20.0, 0.0, 0.0]])
+    places = np.concatenate([straight, bend])
+    np.testing.assert_allclose(parse_places(format_places(places)), places, atol=0.005)
+    course = make_scripted_course(places, 8.0)
+    in_bend = (course.along > 45.0) & (course.along < 50.0)
+    # a bend of 10 m radius
+    assert course.speed[in_bend] == pytest.approx(np.sqrt(SIDEWAYS * 10.0), rel=0.1)
+    assert course.speed[course.along < 30.0] == pytest.approx(8.0)
+    wrong = HazardSpec(
+        route="a", kind="scripted_actor", station=0.0, parameters={"places": "1,2;rm"}
+    )
+    with pytest.raises(UserError, match="places"):
+        build_hazard(wrong)
+
+
+def command(checkout: Path, kind: str, out: Path) -> list[str]:
+    return [
+        *(sys.executable, "run_campaign.py", "system=oracle", f"routes={kind}"),
+        *(f"routes.checkout={checkout}", f"routes.source.town={TOWN}", "routes.repeats=true"),
+        *("interference=[none]", "traffic=none", "seeds=[1]", "executor.workers=1"),
+        *("progress=plain", f"out={out}"),
+    ]
+
+
+def drive(checkout: Path, kind: str, out: Path, *more: str) -> list[dict[str, Any]]:
+    """Drive, and return the results of all attempts."""
+    done = subprocess.run(
+        [*command(checkout, kind, out), *more],
+        cwd=ROOT,
+        env=environment(),
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [
+        json.loads((out / path).read_text())["crucible"]
+        for path in files(out)
+        if path.name == "result.json"
+    ]
+
+
+@pytest.mark.thorough
+def test_a_scenario_is_driven_with_its_scripts(tmp_path: Path) -> None:
+    checkout, out = write_mdrive(tmp_path / "set"), tmp_path / "out"
+    (result,) = drive(checkout, "mdrive", out, "routes.source.ego=1")
+    assert result["completion"] == pytest.approx(1.0, abs=0.03)
+    car, walker, parked = result["hazards"]
+    assert {one["kind"] for one in result["hazards"]} == {"scripted_actor"}
+    # the first ego, a script here, reaches its end behind the driven one
+    assert (car["started_at"], car["reason"]) == (0.0, "its course was done")
+    # the walker starts when that script is near, and the parked car stands
+    assert walker["started_at"] > 0.0
+    assert parked["reason"] == "it stands"
+
+
+@pytest.mark.thorough
+def test_a_kill_changes_no_record(tmp_path: Path) -> None:
+    checkout, whole, killed = write_interdrive(tmp_path), tmp_path / "whole", tmp_path / "killed"
+    assert len(drive(checkout, "interdrive", whole)) == 2
+    kill_after_first_attempt(command(checkout, "interdrive", killed), killed, patience=PATIENCE)
+    assert len(ledger(killed)) == 1
+    assert len(drive(checkout, "interdrive", killed)) == 2
+    for path in files(killed):
+        if path.name != "timing.json":
+            assert (killed / path).read_bytes() == (whole / path).read_bytes(), path
