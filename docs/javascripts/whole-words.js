@@ -20,3 +20,14 @@ document.querySelectorAll(".md-content :not(pre) > code").forEach(code => {
   code.classList.toggle("unbroken", words.every(word => word instanceof Node || !word.trim()));
   code.replaceChildren(...words);
 });
+
+// A number stays on the line of its unit.
+const NUMBER_AND_UNIT = /(\d) (?=(?:%|°|[kM]?B|GiB|MiB|k?m|cm|mm|m\/s²?|km\/h|m?s|min|h|Hz|dBm?|points?)(?![\w/]))/g;
+document.querySelectorAll(".md-content :is(p, li, td)").forEach(part => {
+  const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (!node.parentElement.closest("code, pre"))
+      node.data = node.data.replace(NUMBER_AND_UNIT, "$1\u00a0");
+  }
+});
