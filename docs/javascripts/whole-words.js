@@ -21,13 +21,13 @@ document.querySelectorAll(".md-content :not(pre) > code").forEach(code => {
   code.replaceChildren(...words);
 });
 
-// A number stays on the line of its unit.
+// A number stays on the line of its unit, and of the sign before it: < 0.001.
 const NUMBER_AND_UNIT = /(\d) (?=(?:%|°|[kM]?B|GiB|MiB|k?m|cm|mm|m\/s²?|km\/h|m?s|min|h|Hz|dBm?|points?)(?![\w/]))/g;
 document.querySelectorAll(".md-content :is(p, li, td)").forEach(part => {
   const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode;
     if (!node.parentElement.closest("code, pre"))
-      node.data = node.data.replace(NUMBER_AND_UNIT, "$1\u00a0");
+      node.data = node.data.replace(NUMBER_AND_UNIT, "$1\u00a0").replace(/([<>]) (?=\d)/g, "$1\u00a0");
   }
 });
