@@ -15,7 +15,12 @@ from analysis.commands.options import (
     resolve_output_folder,
 )
 from analysis.report.html import format_counted_noun
-from analysis.tables.attacks import build_attack_frame
+from analysis.tables.attacks import (
+    DRIVES_FILE,
+    build_attack_frame,
+    collect_attack_drives,
+    write_attack_drives,
+)
 from analysis.tables.writing import write_frame
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
@@ -49,9 +54,11 @@ def run_attacks_command(options: argparse.Namespace) -> int:
     collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)
-    measures = build_attack_frame(collection)
+    drives = collect_attack_drives(collection)
+    measures = build_attack_frame(drives)
     out = resolve_output_folder(options, collection)
     write_frame(measures, out, "attacks", ["csv"])
+    write_attack_drives(drives, out / DRIVES_FILE)
     head = ["measure", "value", "95 % interval", "p, Holm", ""]
     for (arm, attack, defence), rows in measures.groupby(["arm", "attack", "defence"], sort=False):
         cells = [
@@ -64,15 +71,15 @@ def run_attacks_command(options: argparse.Namespace) -> int:
             ]
             for _, row in rows.iterrows()
         ]
-        drives = rows.loc[rows["measure"] == "violations, %"].iloc[0]
-        counts = ", ".join(
-            format_counted_noun(drives[f"{noun}s"], noun) for noun in ("drive", "route")
-        )
+        whole = rows.loc[rows["measure"] == "violations, %"].iloc[0]
         title = f"{arm}, attack {attack}, defence {defence}"
+        counts = ", ".join(
+            format_counted_noun(whole[f"{noun}s"], noun) for noun in ("drive", "route")
+        )
         show_grid(f"{title}: {counts}", head, cells)
     tests = int(measures["p"].notna().sum())
     print_escaped_line(f"tests of violations in this family: {tests}")
-    print_escaped_line(f"attacks.csv is in {out}")
+    print_escaped_line(f"attacks.csv and {DRIVES_FILE}, a row for each drive, are in {out}")
     return collection.exit_code
 
 

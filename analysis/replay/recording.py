@@ -17,12 +17,13 @@ from analysis.drive import (
 )
 from analysis.replay import scene
 from analysis.replay.scene import Sweeps, transform_sweep_to_world
+from analysis.replay.views import Pictures, read_front_pictures
 from harness.common.files import write_whole
 from harness.records.schema import SOURCES
 from harness.types.vocabulary import CLASSES, Boxes, Floats
 from harness.viewing.drive_stream import APPLICATION, DriveStream
 from harness.viewing.layout import format_legend
-from harness.viewing.step import ShownBoxes, ShownPartner, ShownStep
+from harness.viewing.step import ShownBoxes, ShownPartner, ShownPicture, ShownStep
 
 if TYPE_CHECKING:
     from rerun import RecordingStream
@@ -111,10 +112,8 @@ def send_drive(drive: RecordedDrive, sweeps: Sweeps, stream: RecordingStream) ->
     """Send everything there is of a drive; sweeps one by one, for they are large."""
     snapshots = [build_snapshot(drive, row) for row in range(len(drive.frames))]
     shown = DriveStream(stream, name=str(drive.key), about=format_legend(drive.title, drive.what))
-    shown.send_steps(
-        [build_shown_step(drive, snapshot) for snapshot in snapshots],
-        scene.collect_map_lines(drive),
-    )
+    steps = [build_shown_step(drive, snapshot) for snapshot in snapshots]
+    shown.send_steps(steps, scene.collect_map_lines(drive))
     senders = {str(name): rows for name, rows in drive.messages.groupby("sender", observed=True)}
     shown.send_plot(
         "messages/age", {name: scene.get_message_ages(rows) for name, rows in senders.items()}
@@ -122,10 +121,27 @@ def send_drive(drive: RecordedDrive, sweeps: Sweeps, stream: RecordingStream) ->
     away = {name: scene.compute_message_displacements(rows) for name, rows in senders.items()}
     shown.send_plot("messages/displacement", away)
     send_drive_events(drive, shown)
+    pictures = read_front_pictures(drive)
+    for snapshot, step in zip(snapshots, steps, strict=True) if pictures else ():
+        shown.send_pictures(step, list_shown_pictures(snapshot, pictures))
     agents = list(dict.fromkeys(sender for _, sender in sweeps))
     for snapshot in snapshots if agents else ():
         points = {name: transform_sweep_to_world(snapshot, name, sweeps) for name in agents}
         shown.send_sweeps(snapshot.time, points)
+
+
+def list_shown_pictures(snapshot: DriveSnapshot, pictures: Pictures) -> list[ShownPicture]:
+    """Return what front cameras of all agents saw at a planning step."""
+    frame = int(snapshot.state["frame"])
+    return [
+        ShownPicture(
+            sender=str(row["sender"]),
+            lidar_in_world=get_recorded_pose(row, "true_"),
+            image=pictures[frame, str(row["sender"])],
+        )
+        for _, row in snapshot.poses.iterrows()
+        if (frame, str(row["sender"])) in pictures
+    ]
 
 
 def send_drive_events(drive: RecordedDrive, shown: DriveStream) -> None:

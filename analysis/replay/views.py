@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,21 +15,11 @@ from analysis.drawing.palette import ERROR_COLOURS
 from analysis.drawing.picture import get_rgb_colour, load_film_font
 from analysis.drive import DriveSnapshot, RecordedDrive, get_recorded_pose
 from harness.records.pictures import read_kept_pictures
-from harness.types.geometry import build_pose_matrix, compose_poses
 from harness.types.vocabulary import CameraImage, Floats
+from harness.viewing.front_view import FRONT, compute_world_in_camera, project_box_edges
 
-FRONT = "front"
-"""The camera that is shown."""
 VIEW_WIDTH, VIEW_HEIGHT = 312, 234
 """Pixels of a view."""
-NEAREST, FARTHEST = 0.3, 70.0
-"""Metres before the camera of what is shown in."""
-EDGES = (
-    *((0, 1), (1, 2), (2, 3), (3, 0)),
-    *((4, 5), (5, 6), (6, 7), (7, 4)),
-    *((0, 4), (1, 5), (2, 6), (3, 7)),
-)
-"""Corners that edges of a box join: four below, four above, four upright."""
 WORLD_BOX = ["world_x", "world_y", "world_z", "length", "width", "height", "world_yaw"]
 
 Pictures: TypeAlias = Mapping[tuple[int, str], CameraImage]
@@ -40,44 +29,6 @@ Pictures: TypeAlias = Mapping[tuple[int, str], CameraImage]
 def read_front_pictures(drive: RecordedDrive) -> Pictures:
     """Return what front cameras saw; empty where no pictures were kept."""
     return read_kept_pictures(drive.folder, FRONT)
-
-
-def compute_box_corners(box: Floats) -> Floats:
-    """Return (8, 3) corners of x, y, z, length, width, height, yaw in the same frame."""
-    x, y, z, length, width, height, yaw = box
-    ahead = np.array([0.5, 0.5, -0.5, -0.5] * 2) * length
-    aside = np.array([-0.5, 0.5, 0.5, -0.5] * 2) * width
-    up = np.repeat([-0.5, 0.5], 4) * height
-    cos, sin = math.cos(yaw), math.sin(yaw)
-    corners: Floats = np.stack(
-        [x + cos * ahead - sin * aside, y + sin * ahead + cos * aside, z + up], axis=1
-    )
-    return corners
-
-
-def project_box_edges(box: Floats, world_in_camera: Floats, intrinsics: Floats) -> Iterator[Floats]:
-    """Yield the edges of a box before a camera, (2, 2) columns and rows of their ends.
-
-    Args:
-        box: x, y, z, length, width, height, yaw in the world.
-        world_in_camera: (4, 4), x forward, y right, z up.
-        intrinsics: (3, 3) in pixels.
-    """
-    corners = compute_box_corners(box) @ world_in_camera[:3, :3].T + world_in_camera[:3, 3]
-    if not corners[:, 0].max() > NEAREST or corners[:, 0].min() > FARTHEST:
-        return
-    for first, second in EDGES:
-        ends = corners[[first, second]]
-        depths = ends[:, 0]
-        if depths.max() <= NEAREST:
-            continue
-        # what lies behind the camera is cut off
-        if depths.min() < NEAREST:
-            behind = int(depths.argmin())
-            share = (NEAREST - depths[behind]) / (depths[1 - behind] - depths[behind])
-            ends[behind] += share * (ends[1 - behind] - ends[behind])
-        rays = np.stack([ends[:, 1], -ends[:, 2], ends[:, 0]], axis=1) / ends[:, :1]
-        yield (rays @ intrinsics.T)[:, :2]
 
 
 def render_camera_view(
@@ -99,8 +50,7 @@ def render_camera_view(
     intrinsics: Floats = scale @ image.intrinsics
     poses = snapshot.poses[snapshot.poses["sender"].astype(str) == sender]
     lidar = get_recorded_pose(poses.iloc[0], "true_")
-    camera = compose_poses(lidar, image.camera_in_lidar)
-    world_in_camera: Floats = np.asarray(np.linalg.inv(build_pose_matrix(camera)), np.float64)
+    world_in_camera = compute_world_in_camera(lidar, image)
     for boxes, hue in list_shown_boxes(snapshot.boxes):
         for box, name in zip(boxes, hue, strict=True):
             ink = get_rgb_colour(name, dark)

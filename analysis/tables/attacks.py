@@ -11,15 +11,16 @@ no test.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from analysis.arms import match_arms
+from analysis.arms import ARM, get_arm_names, list_arms, match_arms
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection
-from analysis.comparison import build_comparison_side, estimate_difference
+from analysis.comparison import estimate_difference
 from analysis.statistics.intervals import (
     NO_ESTIMATE,
     IntervalEstimate,
@@ -30,11 +31,16 @@ from analysis.statistics.intervals import (
 from analysis.statistics.significance import compute_holm_p_values
 from analysis.tables.table import encode_names
 from harness.common.errors import UserError
+from harness.common.files import write_whole
+from harness.common.safe_reading import TEXT_TABLE, open_regular
 from harness.records.arms import ATTACK, DEFENCE, NONE, Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 
 PAIRED_BY = ["cluster", "route", "seed"]
+DRIVES_FILE = "attack_drives.csv"
+"""What was summed over each drive: small, and enough for the table."""
+OUTCOMES = ["violated", "driving_score"]
 SUMS = (
     *("added", "stopped", "believed", "gone", "missed", "uses"),
     *("honest_boxes", "honest_rejected", "honest_messages", "honest_whole"),
@@ -46,30 +52,65 @@ LEVEL = 0.05
 """Of the family of sign-flip tests, above which a difference is undecided."""
 
 
-def build_attack_frame(collection: CampaignCollection) -> pd.DataFrame:
+def build_attack_frame(drives: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each arm and measure: value, interval, drives and routes.
 
+    Args:
+        drives: of `collect_attack_drives`, of one campaign or of several.
+
     Raises:
-        UserError: packed campaigns have no messages; or no arm has an attack or a defence.
+        UserError: no arm has an attack or a defence.
+    """
+    arms = list_arms(drives)
+    if not any(is_about_attacks(arm) for arm in arms):
+        raise UserError("no drive has an attack or a defence")
+    rows: list[dict[str, object]] = []
+    for arm in arms:
+        for measure, estimate in estimate_measures(arm, drives[match_arms(drives, [arm])]):
+            rows.append(make_row(arm, measure, estimate))
+        for measure, other in list_references(arm, arms):
+            rows += list(make_difference_rows(drives, arm, other, measure))
+    return judge_family(pd.DataFrame(rows))
+
+
+def collect_attack_drives(collection: CampaignCollection) -> pd.DataFrame:
+    """Return a row for each drive: its arm, route, seed and outcome, and `SUMS` over its steps.
+
+    Raises:
+        UserError: packed campaigns have no messages.
     """
     if collection.packed:
         raise UserError(
             f"{collection.folder}: packed drives have no messages; attacks need whole records"
         )
-    arms = [arm for arm in collection.arms if len(find_drives(collection, arm))]
-    if not any(is_about_attacks(arm) for arm in arms):
-        raise UserError(f"{collection.folder}: no drive has an attack or a defence")
     sums = pd.DataFrame(list(iterate_security_sums(collection)), columns=["row", *SUMS])
     attempts = collection.attempts.reset_index(drop=True)
-    joined = attempts.join(sums.set_index("row"))
-    rows: list[dict[str, object]] = []
-    for arm in arms:
-        drives = joined[match_arms(attempts, [arm])]
-        for measure, estimate in estimate_measures(arm, drives):
-            rows.append(make_row(arm, measure, estimate))
-        for measure, other in list_references(arm, arms):
-            rows += list(make_difference_rows(collection, arm, other, measure))
-    return judge_family(pd.DataFrame(rows))
+    names = get_arm_names(attempts).rename(ARM)
+    joined = attempts[[*PAIRED_BY, *OUTCOMES]].join(names).join(sums.set_index("row"))
+    return joined[[ARM, *PAIRED_BY, *OUTCOMES, *SUMS]]
+
+
+def write_attack_drives(drives: pd.DataFrame, file: Path) -> None:
+    """Write drives as text, in the order of arms and routes."""
+    ordered = drives.sort_values([ARM, *PAIRED_BY], ignore_index=True)
+    text = ordered.to_csv(index=False, lineterminator="\n")
+    write_whole(file, text)
+
+
+def read_attack_drives(file: Path) -> pd.DataFrame:
+    """Return the drives of a file of `write_attack_drives`.
+
+    Raises:
+        UserError: the file has no such drives.
+    """
+    kinds: dict[Hashable, str] = {ARM: "str", "cluster": "str", "route": "str", "seed": "int64"}
+    kinds |= {"violated": "bool", **dict.fromkeys(("driving_score", *SUMS), "float64")}
+    try:
+        with open_regular(file, TEXT_TABLE, follow=True) as opened:
+            drives: pd.DataFrame = pd.read_csv(opened, dtype=kinds, float_precision="round_trip")
+        return drives[list(kinds)]
+    except (OSError, ValueError, KeyError) as problem:
+        raise UserError(f"{file}: no drives of attacks ({problem})") from None
 
 
 def judge_family(rows: pd.DataFrame) -> pd.DataFrame:
@@ -87,12 +128,6 @@ def judge_family(rows: pd.DataFrame) -> pd.DataFrame:
 def is_about_attacks(arm: Arm) -> bool:
     """Return whether an arm has an attack or a defence."""
     return arm[ATTACK] != NONE or arm[DEFENCE] != NONE
-
-
-def find_drives(collection: CampaignCollection, arm: Arm) -> pd.DataFrame:
-    """Return the attempts of an arm."""
-    drives: pd.DataFrame = collection.attempts[match_arms(collection.attempts, [arm])]
-    return drives
 
 
 def list_references(arm: Arm, arms: list[Arm]) -> Iterator[tuple[str, Arm]]:
@@ -168,20 +203,20 @@ def name_arm(arm: Arm) -> dict[str, object]:
 
 
 def make_difference_rows(
-    collection: CampaignCollection, arm: Arm, other: Arm, words: str
+    drives: pd.DataFrame, arm: Arm, other: Arm, words: str
 ) -> Iterator[dict[str, object]]:
     """Yield paired differences of violations and of driving scores, arm less other.
 
     An attack is tested without a defence only, so that each question is asked once.
 
     Args:
-        collection: with both.
+        drives: of both.
         arm: with the attack or the defence.
         other: without it.
         words: what the difference is by.
     """
-    a, b = (build_comparison_side(collection.attempts, one, str(one)) for one in (other, arm))
-    pairs = a.attempts.merge(b.attempts, on=PAIRED_BY, suffixes=("_a", "_b"))
+    a, b = (drives.loc[match_arms(drives, [one]), [*PAIRED_BY, *OUTCOMES]] for one in (other, arm))
+    pairs = a.merge(b, on=PAIRED_BY, suffixes=("_a", "_b"))
     if pairs.empty:
         return
     asked = arm[DEFENCE] == NONE or arm[ATTACK] == other[ATTACK]

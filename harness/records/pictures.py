@@ -10,29 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from harness.common.errors import UserError
-from harness.common.pictures import NOT_A_PICTURE, open_picture
+from harness.common.pictures import NOT_A_PICTURE, encode_jpeg, open_picture
 from harness.records.reading import read_stored_table
 from harness.types.vocabulary import CameraImage, Pose
 
-QUALITY = 85
-"""Of JPEG: 20 to 40 kB for a picture of 400 x 300."""
 POSE = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
 def pack_picture(image: CameraImage) -> dict[str, Any]:
     """Return the columns of a picture."""
-    coded = io.BytesIO()
-    Image.fromarray(image.pixels).save(coded, "JPEG", quality=QUALITY)
     return {
         "camera": image.name,
         **{name: getattr(image.camera_in_lidar, name) for name in POSE},
         "focal": float(image.intrinsics[0, 0]),
         "centre_column": float(image.intrinsics[0, 2]),
         "centre_row": float(image.intrinsics[1, 2]),
-        "jpeg": coded.getvalue(),
+        "jpeg": encode_jpeg(image.pixels),
     }
 
 

@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.common.colours import COLOURS
+from harness.common.pictures import encode_jpeg
 from harness.types import ego_body
 from harness.types.vocabulary import Floats
 from harness.viewing import scene
-from harness.viewing.layout import build_viewer_layout
+from harness.viewing.front_view import (
+    compute_world_in_camera,
+    find_nearest_partner,
+    project_box_edges,
+)
+from harness.viewing.layout import CAMERAS, build_viewer_layout
 from harness.viewing.scene import BOX_COLOURS, LINES, convert_to_right_handed
-from harness.viewing.step import Curve, ShownBoxes, ShownStep, Sweeps
+from harness.viewing.step import Curve, ShownBoxes, ShownPicture, ShownStep, Sweeps
 
 if TYPE_CHECKING:
     import rerun
@@ -31,6 +37,8 @@ EGO = (ego_body.LENGTH, ego_body.WIDTH)
 """Length and width of the ego's sign, m."""
 HEIGHT = 1.6
 """Of the ego's sign, m."""
+EGO_NAME = "ego"
+"""The sender of the ego's pictures."""
 Steps = Sequence[ShownStep]
 
 
@@ -58,8 +66,9 @@ class DriveStream:
         self._looks: set[str] = set()
         self._agents: list[str] = []
         self._labels: dict[str, list[str]] = {}
+        self._has_cameras = False
         stream.send_recording_name(name)
-        stream.send_blueprint(build_viewer_layout())
+        stream.send_blueprint(build_viewer_layout(cameras=False))
         stream.log("/", rerun.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
         text = rerun.TextDocument(about, media_type="text/markdown")
         stream.log("about", text, static=True)
@@ -99,6 +108,23 @@ class DriveStream:
             places = convert_to_right_handed(points.astype(np.float64))
             columns = rerun.Points3D.columns(positions=places).partition([len(points)])
             self._stream.send_columns(entity, make_time_column([time]), columns)
+
+    def send_pictures(self, step: ShownStep, pictures: Sequence[ShownPicture]) -> None:
+        """Send what front cameras of the ego and of the nearest partner see, with boxes.
+
+        Args:
+            step: its true boxes, and detections that count.
+            pictures: of all agents; views of cameras are laid out when the first one comes.
+        """
+        if not pictures and not self._has_cameras:
+            return
+        if not self._has_cameras:
+            self._has_cameras = True
+            self._stream.send_blueprint(build_viewer_layout(cameras=True))
+        ego = next((one for one in pictures if one.sender == EGO_NAME), None)
+        partner = find_nearest_partner(pictures, EGO_NAME, step.lidar_in_world)
+        for entity, picture in zip(CAMERAS, (ego, partner), strict=True):
+            self._send_picture(f"cameras/{entity}", step, picture)
 
     def send_plot(self, name: str, curves: Mapping[str, Curve]) -> None:
         """Send the curves of one plot, times and values by label, each in a colour of its own."""
@@ -291,6 +317,37 @@ class DriveStream:
         self._send_static_look(f"above/{source}", rerun.LineStrips2D.from_fields(show_labels=False))
         self._stream.send_columns(f"above/{source}", times, flat.partition(counts))
         self._send_errors(steps, shown, source)
+
+    def _send_picture(self, entity: str, step: ShownStep, picture: ShownPicture | None) -> None:
+        """Send a picture, its camera's name, and the edges of boxes in it; or nothing in place."""
+        import rerun
+
+        times = make_time_column([step.time])
+        seen = [] if picture is None else [picture]
+        blobs = rerun.EncodedImage.columns(
+            blob=[encode_jpeg(one.image.pixels) for one in seen],
+            media_type=["image/jpeg"] * len(seen),
+        )
+        self._stream.send_columns(f"{entity}/picture", times, blobs.partition([len(seen)]))
+        name = rerun.Points2D.columns(
+            positions=np.array([(6.0, 10.0)] * len(seen)).reshape(-1, 2),
+            labels=[one.sender for one in seen],
+        )
+        self._send_static_look(f"{entity}/name", rerun.Points2D.from_fields(show_labels=True))
+        self._stream.send_columns(f"{entity}/name", times, name.partition([len(seen)]))
+        for source in ("truth", "cooperative"):
+            boxes = scene.select_step_boxes(step, source)
+            boxes = boxes[boxes.counted]
+            lines, colours = [], []
+            hues = scene.choose_box_colours(boxes, source)
+            for one in seen:
+                world_in_camera = compute_world_in_camera(one.lidar_in_world, one.image)
+                for box, hue in zip(scene.transform_to_world(step, boxes), hues, strict=True):
+                    edges = list(project_box_edges(box, world_in_camera, one.image.intrinsics))
+                    lines += edges
+                    colours += [hue] * len(edges)
+            strips = rerun.LineStrips2D.columns(strips=lines, colors=np.array(colours, np.uint32))
+            self._stream.send_columns(f"{entity}/{source}", times, strips.partition([len(lines)]))
 
     def _send_errors(self, steps: Steps, shown: Sequence[ShownBoxes], source: str) -> None:
         """Send a named dot on each box that shows an error."""

@@ -20,6 +20,8 @@ CURVES = {
     "messages/displacement": "Displacement of messages at capture, m",
     "errors": "Errors by class",
 }
+CAMERAS = {"ego": "Ego", "partner": "Nearest partner"}
+"""Titles of the views of front cameras, by entity."""
 NAMES = {
     "truth": "ground truth",
     "ego_alone": "detected by the ego alone",
@@ -28,16 +30,25 @@ NAMES = {
 """What the legend calls a source of boxes."""
 
 
-def build_viewer_layout() -> Blueprint:
-    """Return the world to the left, the view from above in the middle, curves to the right."""
+def build_viewer_layout(*, cameras: bool) -> Blueprint:
+    """Return the world to the left, the view from above in the middle, curves to the right.
+
+    Args:
+        cameras: whether front cameras of the ego and a partner are shown below the world.
+    """
     import rerun.blueprint as parts
 
     above = parts.VisualBounds2D(x_range=[-AROUND, AROUND], y_range=[-AROUND, AROUND])
+    world = parts.Spatial3DView(
+        origin="here", contents="world/**", name="World, following the ego (y to the left)"
+    )
+    front = [
+        parts.Spatial2DView(origin=f"cameras/{who}", name=f"{title}, front camera")
+        for who, title in CAMERAS.items()
+    ]
     # three columns, with more room for the world
     views = parts.Horizontal(
-        parts.Spatial3DView(
-            origin="here", contents="world/**", name="World, following the ego (y to the left)"
-        ),
+        parts.Vertical(world, parts.Horizontal(*front), row_shares=[2, 1]) if cameras else world,
         parts.Vertical(
             parts.Spatial2DView(
                 origin="above", name="From above, ahead is up (m)", visual_bounds=above

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from harness.types.vocabulary import Boxes, Floats, Integers, Mask, Pose, Singles
+from harness.types.vocabulary import Boxes, CameraImage, Floats, Integers, Mask, Pose, Singles
 
 Sweeps: TypeAlias = Mapping[str, Singles]
 """Points of each agent's LiDAR, rows of x, y, z in the world."""
@@ -62,3 +62,12 @@ class ShownStep:
     speed: float  # m/s
     controls: Mapping[str, float]  # throttle, brake, steer
     errors: Mapping[str, float]  # how many, by class
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ShownPicture:
+    """What the front camera of an agent sees at a planning step."""
+
+    sender: str
+    lidar_in_world: Pose  # where the agent's LiDAR is
+    image: CameraImage

@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.collection import collect_campaigns
+from analysis.tables.markdown import format_markdown_table
 from harness.records.packing.unpack import unpack_campaigns
 from studies.replication.drives import select_replication_drives
 from studies.replication.findings import replicate_findings
@@ -31,12 +32,6 @@ def build_packed_frames(filter_part: Path, parts: Sequence[Path]) -> list[pd.Dat
         study = collect_campaigns(unpack_campaigns(parts, Path(folder, "study")))
     drives = select_replication_drives(study.attempts, filtered.attempts)
     return [build_driving_frame(drives), build_findings_frame(replicate_findings(drives))]
-
-
-def format_markdown_table(frame: pd.DataFrame) -> str:
-    """Return a table of a page."""
-    rows = [list(frame.columns), ["---"] * len(frame.columns), *frame.astype(str).values.tolist()]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 if __name__ == "__main__":

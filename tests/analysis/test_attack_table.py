@@ -12,6 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import main
+from analysis.tables.attacks import DRIVES_FILE, build_attack_frame, read_attack_drives
+from analysis.tables.writing import write_frame
+from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append_try
 from harness.records.schema import ATTACKS, DEFENCES
@@ -91,9 +94,14 @@ def write_campaign(folder: Path, routes: int) -> Path:
 
 
 @pytest.mark.parametrize("routes", [2, pytest.param(7, marks=pytest.mark.thorough)])
-def test_shares_and_paired_differences_are_right(tmp_path: Path, routes: int) -> None:
+def test_shares_and_paired_differences_are_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], routes: int
+) -> None:
     folder = write_campaign(tmp_path / "runs", routes)
     assert main(["attacks", str(folder), "--out", str(tmp_path / "out")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"attack ghost, defence none: {routes} drives, {routes} routes" in shown
+    assert "violations, points, by the attack +100 " in shown
     table = pd.read_csv(tmp_path / "out" / "attacks.csv", keep_default_na=False)
     rows = table.set_index(["attack", "defence", "measure"])
     lies = pd.concat([lies_of(number) for number in range(routes)])
@@ -126,6 +134,21 @@ def test_shares_and_paired_differences_are_right(tmp_path: Path, routes: int) ->
     adjusted = pd.to_numeric(table["p_holm"], errors="coerce").dropna()
     assert adjusted.tolist() == pytest.approx([min(2 * p, 1) for p in tested])
     assert value("none", "none", "violations, %") == 0
+    # the drives that are written give the same table again, to the last digit
+    drives = read_attack_drives(tmp_path / "out" / DRIVES_FILE)
+    again = build_attack_frame(drives)
+    write_frame(again, tmp_path / "again", "attacks", ["csv"])
+    written, repeated = (tmp_path / name / "attacks.csv" for name in ("out", "again"))
+    assert written.read_bytes() == repeated.read_bytes()
+    assert len(drives) == 3 * routes
+
+
+@pytest.mark.parametrize("text", ["", "arm,route\nlate/ahead/none,1\n", "\0\0", "no table"])
+def test_a_file_that_holds_no_drives_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / DRIVES_FILE
+    file.write_text(text)
+    with pytest.raises(UserError, match="no drives of attacks"):
+        read_attack_drives(file)
 
 
 def test_a_campaign_without_attacks_is_refused(

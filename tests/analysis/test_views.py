@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+import io
 import math
 import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from rerun.dataframe import load_recording
 
 from analysis.__main__ import main
 from analysis.drive import build_snapshot, read_recorded_drive
 from analysis.replay.film import GAP, PANEL_PIXELS, make_film
 from analysis.replay.stills import render_stills
 from analysis.replay.views import (
-    EDGES,
-    NEAREST,
     VIEW_HEIGHT,
     VIEW_WIDTH,
+    WORLD_BOX,
     list_senders_by_distance,
-    project_box_edges,
     read_front_pictures,
     render_front_views,
 )
 from harness.common.errors import UserError
-from harness.records.pictures import pack_picture, read_kept_pictures
+from harness.records.pictures import POSE, pack_picture, read_kept_pictures
 from harness.records.reading import CampaignRecords
 from harness.records.schema import PICTURES
-from harness.types.geometry import build_pose_matrix
+from harness.types.geometry import build_pose_matrix, compose_poses
 from harness.types.vocabulary import CameraImage, Floats, Pose
+from harness.viewing.front_view import EDGES, FARTHEST, NEAREST, project_box_edges
 from tests.analysis.replayed import HIT, SECONDS, Replayed, replayed
 
 COLOURS = {"ego": (200, 40, 90), "roadside-1": (30, 160, 210)}
@@ -175,3 +177,62 @@ def test_films_stills_and_reports_show_them_only_where_they_were_kept(
     )
     with Image.open(tmp_path / "a.png") as picture:
         assert picture.height == sizes[1][1]
+
+
+@pytest.fixture(scope="module")
+def recorded(seen: Replayed) -> pd.DataFrame:
+    """Return a recording of the drive with pictures, as Rerun reads it: rows by time."""
+    file = seen.campaign / "case.rrd"
+    assert main(["replay", str(seen.campaign), "--case", "1", "--rerun", str(file)]) == 0
+    rows: pd.DataFrame = (
+        load_recording(file)
+        .view(index="episode", contents="/cameras/**")
+        .select()
+        .read_all()
+        .to_pandas()
+    )
+    return rows
+
+
+def test_a_viewer_shows_pictures_of_the_ego_and_the_nearest_partner(recorded: pd.DataFrame) -> None:
+    for entity, sender in (("ego", "ego"), ("partner", "roadside-1")):
+        blobs = recorded[f"/cameras/{entity}/picture:Blob"].dropna()
+        assert len(blobs) == SECONDS
+        for blob in blobs:
+            with Image.open(io.BytesIO(bytes(blob[0]))) as picture:
+                pixels = np.asarray(picture).astype(int)
+            assert np.abs(pixels[120:] - COLOURS[sender]).mean() < 3
+        names = [item[0] for item in recorded[f"/cameras/{entity}/name:Text"].dropna()]
+        assert names == [sender] * SECONDS
+
+
+@pytest.mark.parametrize("sender", ["ego", "roadside-1"])
+@pytest.mark.parametrize("source", ["truth", "cooperative"])
+def test_a_viewer_shows_edges_where_a_pinhole_sees_them(
+    seen: Replayed, recorded: pd.DataFrame, source: str, sender: str
+) -> None:
+    drive = read_recorded_drive(CampaignRecords(seen.campaign), HIT)
+    assert drive is not None
+    entity = "ego" if sender == "ego" else "partner"
+    strips = recorded[f"/cameras/{entity}/{source}:LineStrip2D"].dropna()
+    assert len(strips) == SECONDS
+    whole = 0
+    for step, shown in enumerate(strips):
+        snapshot = build_snapshot(drive, step)
+        poses = snapshot.poses[snapshot.poses["sender"].astype(str) == sender]
+        lidar = Pose(*poses[[f"true_{name}" for name in POSE]].to_numpy(np.float64)[0])
+        camera = compose_poses(lidar, IN_LIDAR)
+        chosen = (snapshot.boxes["source"].astype(str) == source) & snapshot.boxes["counted"]
+        edges = [np.array([list(end) for end in strip]) for strip in shown]
+        for box in snapshot.boxes.loc[chosen, WORLD_BOX].to_numpy(np.float64):
+            corners = [project_slowly(box, corner, camera) for corner in range(8)]
+            if min(depth for depth, _ in corners) > FARTHEST:
+                continue
+            for first, second in EDGES:
+                (near, start), (far, end) = corners[first], corners[second]
+                if min(near, far) > NEAREST:
+                    away = [np.abs(edge - [start, end]).max() for edge in edges]
+                    # the viewer holds single precision
+                    assert min(away) < 0.02 + 1e-4 * np.abs([start, end]).max()
+                    whole += 1
+    assert whole > 0

@@ -12,7 +12,7 @@ import pytest
 
 from analysis.attempt import read_checked_table
 from analysis.collection import collect_campaigns
-from analysis.tables.attacks import build_attack_frame
+from analysis.tables.attacks import build_attack_frame, collect_attack_drives
 from harness.campaign.settings.config import hash_settings
 from harness.common.errors import UserError
 from harness.records.arms import Arm
@@ -282,7 +282,8 @@ def test_a_perturbation_reaches_the_ego_within_its_bound_and_is_read_again(
     assert (passed == ~whole.loc[passed.index]).all()
     assert {"attack", "defence"} <= set(json.loads((place / "timing.json").read_text())["seconds"])
     # the table has what the records have
-    table = build_attack_frame(collect_campaigns([tmp_path / "out"])).set_index("measure")["value"]
+    drives = collect_attack_drives(collect_campaigns([tmp_path / "out"]))
+    table = build_attack_frame(drives).set_index("measure")["value"]
     assert table["loss of the goal, honest maps"] == pytest.approx(rows["loss_before"].mean())
     assert table["loss of the goal, as sent"] == pytest.approx(rows["loss_after"].mean())
     assert table["attack, ms/lie"] > 0

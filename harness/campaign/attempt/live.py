@@ -26,10 +26,19 @@ from harness.types.geometry import transform_boxes, transform_points
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import CLASSES, Floats, Integers, Pose
 from harness.viewing.drive_stream import APPLICATION, DriveStream
+from harness.viewing.front_view import FRONT
 from harness.viewing.layout import format_legend
 from harness.viewing.scene import LINES
-from harness.viewing.step import Curve, ShownBoxes, ShownPartner, ShownStep, Sweeps
+from harness.viewing.step import (
+    Curve,
+    ShownBoxes,
+    ShownPartner,
+    ShownPicture,
+    ShownStep,
+    Sweeps,
+)
 from harness.world.hazards.reports import HazardReport
+from harness.world.rig import LidarScan
 
 WORLD = Pose(0.0, 0.0)
 FLUSH = 2.0
@@ -44,6 +53,7 @@ class LiveStep:
     sweeps: Sweeps
     ages: Mapping[str, Curve]  # of messages delivered at this step, by sender
     displacements: Mapping[str, Curve]  # of messages captured at this step, by sender
+    pictures: tuple[ShownPicture, ...]  # of front cameras, if systems read images
 
 
 class LiveView(Protocol):
@@ -130,6 +140,7 @@ class RerunView:
         lines = {**self._lines, "way": [np.array(self._way)]}
         self._stream.send_steps([step.shown], lines)
         self._stream.send_sweeps(step.shown.time, step.sweeps)
+        self._stream.send_pictures(step.shown, step.pictures)
         self._stream.send_plot("messages/age", step.ages)
         self._stream.send_plot("messages/displacement", step.displacements)
 
@@ -236,6 +247,21 @@ def make_live_step(
             )
             for record in captured
         },
+        pictures=list_front_pictures([(EGO, scan), *others]),
+    )
+
+
+def list_front_pictures(scans: Iterable[tuple[str, LidarScan]]) -> tuple[ShownPicture, ...]:
+    """Return what front cameras saw of all agents that have one.
+
+    Args:
+        scans: of agents, with their names.
+    """
+    return tuple(
+        ShownPicture(sender=sender, lidar_in_world=scan.lidar_in_world, image=image)
+        for sender, scan in scans
+        for image in scan.images
+        if image.name == FRONT
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from studies.replication.markdown import build_packed_frames, format_markdown_table
+from analysis.tables.markdown import format_markdown_table
+from studies.replication.markdown import build_packed_frames
 from tests.conftest import ROOT
 
 PACKED = ROOT / "studies" / "replication" / "packed"
