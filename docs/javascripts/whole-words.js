@@ -1,9 +1,11 @@
 // Browsers break a line after every hyphen of `--out`, and inside names in narrow cells of a table.
 // Here, a word of code stays whole. A long word may be broken after the signs between its parts.
 const LONGEST_WHOLE_WORD = 28;
+// On paper, which cannot be scrolled, only short words stay whole.
+const LONGEST_WHOLE_ON_PAPER = 12;
 const keepWhole = text => {
   const span = document.createElement("span");
-  span.className = "whole";
+  span.className = text.length <= LONGEST_WHOLE_ON_PAPER ? "whole short" : "whole";
   span.textContent = text;
   return span;
 };
