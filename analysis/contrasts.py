@@ -18,6 +18,7 @@ from analysis.arms import collect_factors, group_arms_by_setting
 from analysis.collection import CampaignCollection
 from analysis.comparison import ArmComparison, build_comparison_sides, compare_sides
 from analysis.surrogates import SURROGATE_MEASURES as DANGERS
+from analysis.surrogates import count_early_ends
 from analysis.tables.table import ESTIMATE, EstimatesTable
 from harness.common.errors import UserError
 from harness.records.arms import CONDITION, SYSTEM, Arm, format_arm_label, get_absent_value
@@ -26,6 +27,8 @@ ALPHA = 0.05
 FEWEST_DIFFERING_ROUTES = 6
 """Routes with a difference that a sign-flip test at 0.05 needs: two of 2^6 signs."""
 DISTURBED = "disturbed against undisturbed"
+EARLY = "one ended earlier"
+"""The column with the number of pairs of which one drive ended at least 10 m before the other."""
 BY, SYSTEMS = "by ", "systems under "
 """What families begin with: a factor's name follows, or a setting's."""
 
@@ -77,7 +80,8 @@ def compute_contrasts(collection: CampaignCollection) -> ArmContrasts:
         pairs.append(comparison)
         names = {"family": family, "arm_a": first.name, "arm_b": second.name}
         short = format_contrast_label(family, a, b, collection.factors)
-        parts.append(comparison.differences.assign(**names, short=short))
+        early = {EARLY: count_early_ends(comparison.pairs)}
+        parts.append(comparison.differences.assign(**names, short=short, **early))
     if not parts:
         return ArmContrasts((), make_empty_contrasts(), tuple(refused))
     return ArmContrasts(tuple(pairs), pd.concat(parts, ignore_index=True), tuple(refused))
@@ -140,7 +144,7 @@ def make_empty_contrasts() -> pd.DataFrame:
     """Return a table without rows."""
     words = ["family", "arm_a", "arm_b", "short", "measure", "test"]
     numbers = ["a", "b", "difference", "low", "high", "p", "p page", "p mcnemar"]
-    whole = ["pairs", "routes", "routes that differ"]
+    whole = ["pairs", "routes", "routes that differ", EARLY]
     columns = {name: pd.Series(dtype=str) for name in words}
     columns |= {name: pd.Series(dtype=float) for name in numbers}
     columns |= {name: pd.Series(dtype=int) for name in whole}

@@ -14,6 +14,7 @@ from analysis.commands.options import (
     read_collection,
     resolve_output_folder,
 )
+from analysis.report.html import format_counted_noun
 from analysis.tables.attacks import (
     DRIVES_FILE,
     build_attack_frame,
@@ -63,7 +64,7 @@ def run_attacks_command(options: argparse.Namespace) -> int:
         cells = [
             [
                 str(row["measure"]),
-                format_number(row["value"]),
+                format_number(row["value"], signed=is_difference(row)),
                 format_interval(row),
                 format_number(row["p_holm"]),
                 str(row["verdict"]),
@@ -72,20 +73,31 @@ def run_attacks_command(options: argparse.Namespace) -> int:
         ]
         whole = rows.loc[rows["measure"] == "violations, %"].iloc[0]
         title = f"{arm}, attack {attack}, defence {defence}"
-        show_grid(f"{title}: {whole['drives']} drives, {whole['routes']} routes", head, cells)
+        counts = ", ".join(
+            format_counted_noun(whole[f"{noun}s"], noun) for noun in ("drive", "route")
+        )
+        show_grid(f"{title}: {counts}", head, cells)
     tests = int(measures["p"].notna().sum())
     print_escaped_line(f"tests of violations in this family: {tests}")
     print_escaped_line(f"attacks.csv and {DRIVES_FILE}, a row for each drive, are in {out}")
     return collection.exit_code
 
 
-def format_number(value: float) -> str:
-    """Return a number with three digits that count, or a dash."""
-    return "-" if pd.isna(value) else f"{value:.3g}"
+def is_difference(row: pd.Series) -> bool:
+    """Return whether a row is a difference of two arms: by the attack, or by the defence."""
+    return ", by the " in str(row["measure"])
+
+
+def format_number(value: float, *, signed: bool = False) -> str:
+    """Return a number with three digits that count, or a dash; differences have a sign."""
+    if pd.isna(value):
+        return "-"
+    return f"{value:+.3g}" if signed and value else f"{value:.3g}"
 
 
 def format_interval(row: pd.Series) -> str:
     """Return the interval of a row, or a dash where there is none."""
     if pd.isna(row["low"]):
         return "-"
-    return f"{format_number(row['low'])} .. {format_number(row['high'])}"
+    ends = (format_number(row[end], signed=is_difference(row)) for end in ("low", "high"))
+    return " .. ".join(ends)

@@ -14,6 +14,7 @@ from analysis.commands.options import (
     read_collection,
     resolve_output_folder,
 )
+from analysis.report.html import format_counted_noun
 from analysis.tables.volumes import build_volume_frame
 from analysis.tables.writing import write_frame
 from analysis.terminal import print_escaped_line, show_grid
@@ -65,7 +66,7 @@ def run_volume_command(options: argparse.Namespace) -> int:
             ]
             for _, row in rows.iterrows()
         ]
-        show_grid(f"{arm}: {rows.iloc[0]['drives']} drives", head, cells)
+        show_grid(f"{arm}: {format_counted_noun(rows.iloc[0]['drives'], 'drive')}", head, cells)
     print_escaped_line(f"volume.csv is in {out}")
     return collection.exit_code
 

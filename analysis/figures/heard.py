@@ -19,9 +19,11 @@ from analysis.figures.route_plan import (
     clip_polyline,
     compute_aspect_ratio,
     fit_route_panel,
+    list_ground_legend_entries,
     make_ego_sign,
     make_ground_marks,
     make_scale_marks,
+    render_plan_legend,
 )
 from analysis.tables.radio import read_link_messages
 from harness.records.keys import AttemptKey
@@ -70,7 +72,7 @@ def render_heard_map(campaign: CampaignRecords, key: AttemptKey) -> Canvas | Non
     panel = fit_route_panel(plan, (GAP, GAP + TITLE), (WIDE, height))
     arrived = int((messages["outcome"] == "arrived").sum())
     title = f"{key}: {arrived} of {len(messages)} messages were received"
-    canvas = Canvas(WIDE + 2 * GAP, GAP + TITLE + height + 3 * LEGEND, title)
+    canvas = Canvas(WIDE + 2 * GAP, 0.0, title)
     canvas.add_text((GAP, GAP + TITLE - 7), title, bold=True)
     canvas.marks.append(Polyline(points=panel.corners, fill="panel", closed=True))
     canvas.marks += make_ground_marks(plan, panel)
@@ -87,6 +89,10 @@ def render_heard_map(campaign: CampaignRecords, key: AttemptKey) -> Canvas | Non
     canvas.marks += make_scale_marks(panel)
     canvas.marks.append(Polyline(points=panel.corners, stroke="line", closed=True))
     add_heard_legend(canvas, GAP + TITLE + height + LEGEND)
+    # what lies on the ground, below the two lines on messages
+    entries = [("ego at the start", make_ego_sign), *list_ground_legend_entries([plan])]
+    below = GAP + TITLE + height + LEGEND * 2.5
+    canvas.height = render_plan_legend(canvas, entries, below) + GAP
     return canvas
 
 

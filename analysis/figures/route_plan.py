@@ -115,7 +115,7 @@ def render_route_plans(plans: Sequence[RoutePlan]) -> Canvas:
             canvas.marks += make_panel_marks(plans[number], panel)
         lines = max(len(wrap_hazard_captions(plans[number], sizes[number][0])) for number in row)
         top += TITLE + sizes[row[0]][1] + lines * LINE + GAP
-    canvas.height = render_plan_legend(canvas, plans, top) + GAP
+    canvas.height = render_plan_legend(canvas, list_plan_legend_entries(plans), top) + GAP
     return canvas
 
 
@@ -374,6 +374,11 @@ def list_plan_legend_entries(plans: Sequence[RoutePlan]) -> Iterator[tuple[str, 
     for name, words, sign in signs:
         if any(len(getattr(plan, name)) for plan in plans):
             yield words, sign
+    yield from list_ground_legend_entries(plans)
+
+
+def list_ground_legend_entries(plans: Sequence[RoutePlan]) -> Iterator[tuple[str, Sign]]:
+    """Yield what lies on the ground of the panels, in words, and its sign."""
     yield "lane", make_box_sign("asphalt", "road")
     kinds = {kind for plan in plans for kind in plan.scenery["kind"].astype(str)}
     for kind, (fill, edge) in SCENERY_COLOURS.items():
@@ -381,10 +386,10 @@ def list_plan_legend_entries(plans: Sequence[RoutePlan]) -> Iterator[tuple[str, 
             yield {"vehicle": "parked vehicle"}.get(kind, kind), make_box_sign(fill, edge)
 
 
-def render_plan_legend(canvas: Canvas, plans: Sequence[RoutePlan], top: float) -> float:
-    """Draw the legend below the panels, in as many lines as are needed; return where it ends."""
+def render_plan_legend(canvas: Canvas, entries: Iterable[tuple[str, Sign]], top: float) -> float:
+    """Draw a legend below the panels, in as many lines as are needed; return where it ends."""
     x, y = GAP, top + 8.0
-    for words, sign in list_plan_legend_entries(plans):
+    for words, sign in entries:
         room = 28.0 + estimate_text_width(words) + 16.0
         if x > GAP and x + room > canvas.width:
             x, y = GAP, y + 22.0

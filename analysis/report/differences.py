@@ -22,6 +22,7 @@ from analysis.report.html import (
     render_section,
     render_tag,
 )
+from analysis.tables.writing import format_p
 from harness.records.arms import format_arm_label
 
 MOST_LISTED_PAIRS = 10
@@ -93,7 +94,12 @@ def render_one_sided_hazards(contrasts: ArmContrasts) -> Iterator[Content]:
     if not pairs:
         return
     # hazards of one side, and what other choices of pairs would give
-    listed = [pair.one_sided.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
+    listed = [
+        pair.one_sided.assign(first=pair.a.name, second=pair.b.name).replace(
+            {"left out": {True: "yes", False: "no"}}
+        )
+        for pair in pairs
+    ]
     other = [pair.sensitivity.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
     left_out = sum(pair.left_out for pair in pairs)
     yield render_paragraph(
@@ -110,14 +116,20 @@ def render_one_sided_hazards(contrasts: ArmContrasts) -> Iterator[Content]:
     rest = pd.concat(other)
     if len(rest):
         rounded = rest[columns].round(3).astype(object).where(rest[columns].notna(), "-")
+        rounded["p"] = [format_p(p, 3) for p in rest["p"]]
         yield render_details(
             "Sensitivity: other choices of pairs", html_tables.render_text_table(rounded, 4)
         )
 
 
 def render_route_figures(contrasts: ArmContrasts, factors: Sequence[str]) -> Iterator[Markup]:
-    """Yield the dots and lines of disturbed against undisturbed, then of systems."""
-    for pair in contrasts.pairs:
+    """Yield the dots and lines of all pairs of arms, those that differ significantly first.
+
+    Among equals, disturbed against undisturbed comes before systems.
+    """
+    clear = contrasts.table[contrasts.table["clear"]]
+    names = set(zip(clear["arm_a"], clear["arm_b"], strict=True))
+    for pair in sorted(contrasts.pairs, key=lambda pair: (pair.a.name, pair.b.name) not in names):
         arms = (format_arm_label(pair.a.arm, factors), format_arm_label(pair.b.arm, factors))
         canvas, hidden = render_pairs_figure(
             compute_route_means(pair, "driving_score"), arms, "driving score"

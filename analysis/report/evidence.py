@@ -44,6 +44,8 @@ from analysis.report.html import (
 from analysis.tables.table import EstimatesTable
 from harness.records.arms import format_arm_label, make_arm_sort_key
 
+BROAD = 580.0
+"""Width of a drawing from which on its text is too small in half of the page."""
 MOST_FIGURES = 18
 """Of one kind, one for each arm or pair; the tables have all."""
 SEED_FIGURES = (
@@ -60,11 +62,12 @@ FITS = {
 
 
 def render_figure(canvas: Canvas, title: str, note: str = "") -> Markup:
-    """Return a drawing with its caption above it."""
+    """Return a drawing with its caption above it; one that is too wide for a column gets a row."""
     return render_tag(
         "figure",
         render_tag("figcaption", render_tag("b", title), note),
         Markup(render_inline_svg(canvas)),
+        class_="broad" if canvas.width > BROAD else "",
     )
 
 
@@ -178,10 +181,19 @@ def render_errors_section(report: ReportContents) -> Markup:
         parts.append(render_figure_group(render_distance_figures(report.tables["bands"])))
         parts.append(render_details("Errors by distance", render_named_table(report, "bands")))
         parts.append(render_common_stretch(report))
-        parts.append(
-            render_details("Precision by distance", render_named_table(report, "precision_bands"))
-        )
+        parts.append(render_precision_by_distance(report))
     return render_section("errors", "Errors of cooperative perception", *parts)
+
+
+def render_precision_by_distance(report: ReportContents) -> Content:
+    """Return average precision by distance, or why there is none."""
+    table = render_named_table(report, "precision_bands")
+    if table:
+        return render_details("Precision by distance", table)
+    if not report.collection.packed:
+        return ""
+    text = "Precision by distance is left out: packing left out the boxes of the drives."
+    return render_paragraph(text, class_="quiet")
 
 
 def render_common_stretch(report: ReportContents) -> Content:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis.comparison import COMPARED_SURROGATES
+from analysis.contrasts import EARLY
 from analysis.report.html import (
     Content,
     Markup,
@@ -77,7 +78,7 @@ def render_estimate_cell(estimate: IntervalEstimate, digits: int, n: int) -> Con
     ]
 
 
-def render_differences_table(rows: pd.DataFrame) -> Markup:
+def render_differences_table(rows: pd.DataFrame, *, shows_early_ends: bool = False) -> Markup:
     """Return differences with intervals, tests and what they rest on.
 
     Of more rows than a page holds, those of the page's tests come first, and
@@ -85,13 +86,14 @@ def render_differences_table(rows: pd.DataFrame) -> Markup:
 
     Args:
         rows: of the differences.
+        shows_early_ends: whether a column counts the pairs of which one drive ended earlier.
     """
     shown = rows
     if len(rows) > MOST_ROWS:
         tested = rows["p page"].notna()
         shown = pd.concat([rows[tested], rows[~tested]]).head(MOST_ROWS)
     head = ["second", "first", "measure", "second, value", "first, value", "second minus first"]
-    head += ["p", "p, page", "pairs", "routes"]
+    head += ["p", "p, page", "pairs", "routes", *([EARLY] * shows_early_ends)]
     body = [
         [
             str(row["arm_b"]),
@@ -104,6 +106,7 @@ def render_differences_table(rows: pd.DataFrame) -> Markup:
             format_p(row["p page"], 4),
             str(row["pairs"]),
             str(row["routes"]),
+            *([str(row[EARLY])] if shows_early_ends else ()),
         ]
         for _, row in shown.iterrows()
     ]

@@ -37,6 +37,8 @@ dl.facts dd{margin:0}
  gap:26px 34px;margin:18px 0;align-items:start}
 figure{margin:0;max-width:470px;min-width:0}
 figure svg{display:block;width:100%;height:auto;overflow:visible}
+figure.broad{grid-column:1/-1;max-width:760px;overflow-x:auto}
+figure.broad svg{min-width:580px}
 svg text{font-family:FONT}
 figcaption{font-size:13.5px;line-height:1.45;margin-bottom:8px}
 figcaption b{color:var(--ink);display:block;font-size:14px}
@@ -140,6 +142,8 @@ h3{break-after:avoid}
 main,header{max-width:none;padding:0}
 .figures{grid-template-columns:repeat(2,1fr)}
 figure,.cells tr{break-inside:avoid}
+figure.broad{max-width:560px}
+figure.broad svg{min-width:0}
 table.cells,.scroll table.cells{display:table;font-size:7.5pt}
 .wide{width:auto;margin:0}
 .scroll{max-height:none;overflow:visible;border:0}

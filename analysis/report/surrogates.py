@@ -34,7 +34,10 @@ def render_surrogates_section(report: ReportContents) -> Markup:
     rows = report.contrasts.table
     rows = rows[rows["measure"].isin(list(COMPARED_SURROGATES))] if len(rows) else rows
     differences = (
-        render_details("Paired differences as a table", html_tables.render_differences_table(rows))
+        render_details(
+            "Paired differences as a table",
+            html_tables.render_differences_table(rows, shows_early_ends=True),
+        )
         if len(rows)
         else ""
     )
@@ -63,6 +66,7 @@ def render_surrogates_section(report: ReportContents) -> Markup:
         render_tag("div", figure, class_="figures"),
         html_tables.render_estimates_table(table),
         html_tables.render_estimates_table(report.tables["surrogates"]),
+        html_tables.render_estimates_table(report.tables["surrogate_rates"]),
         differences,
     ]
     return render_section("surrogates", TITLE, shown)

@@ -82,7 +82,14 @@ def render_violations_section(report: ReportContents) -> Markup:
         f"{format_counted_noun(len(report.cases), 'violation')} in"
         f" {format_counted_noun(len(report.collection.attempts), 'drive')}"
     )
-    text = f"{count}; {len(with_strip)} of them shown, taken from all arms in turn. "
+    if with_strip:
+        text = f"{count}; {len(with_strip)} of them shown, taken from all arms in turn. "
+    elif report.collection.packed:
+        text = f"{count}. There are no pictures: packing left out boxes and messages."
+    elif report.results_only:
+        text = f"{count}. There are no pictures: this report is of results alone."
+    else:
+        text = f"{count}. There are no pictures: these drives ended before the first step."
     views = (
         "Bird's-eye views of one piece of road, about 4, 2 and 0 s before the end; up is the ego's"
         " heading in the first. Small road users are enlarged. Errors that cooperation introduced"

@@ -2,7 +2,8 @@
 
 Rich shrinks columns until a table fits, and folds "largest" to "larges t" on the way. Here a table
 that is too wide becomes several tables, which repeat the first columns, or records: one line for
-each value, "name: value". Names may wrap between words.
+each value, "name: value". Before it becomes records, names that all rows share are printed once
+above the tables. Names may wrap between words.
 """
 
 from __future__ import annotations
@@ -53,6 +54,12 @@ class FittingTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table, the tables, or the records that fit the width."""
         parts = self._split_to_width(console, options)
+        if not parts and (shared := self._list_shared_columns()):
+            # what all rows are named by alike is printed once, above tables that then fit
+            rest = [index for index in range(len(self.columns)) if index not in shared]
+            parts = self._copy_with(rest)._split_to_width(console, options)
+            if parts:
+                yield from self._render_shared_cells(console, shared)
         if not parts:
             yield from self._render_records(console)
         for part in parts:
@@ -60,6 +67,32 @@ class FittingTable(Table):
             part.title = self.title if part is parts[0] else None
             part.caption = self.caption if part is parts[-1] else None
             yield from Table.__rich_console__(part, console, options)
+
+    def _list_shared_columns(self) -> list[int]:
+        """Return the columns that name rows and say the same in all of several rows.
+
+        One of the columns that name a row always stays.
+        """
+        count = count_naming_columns(self.columns)
+        cells = [list(column.cells) for column in self.columns[:count]]
+        shared = [index for index, one in enumerate(cells) if len(one) > 1 and len({*one}) == 1]
+        return shared if len(shared) < count else shared[:-1]
+
+    def _copy_with(self, columns: Sequence[int]) -> FittingTable:
+        """Return the table with some of its columns."""
+        part = copy(self)
+        part.columns = []
+        for number, index in enumerate(columns):
+            column = copy(self.columns[index])
+            column._index = number
+            part.columns.append(column)
+        return part
+
+    def _render_shared_cells(self, console: Console, columns: Sequence[int]) -> Iterator[Text]:
+        """Yield a line for each column that says the same in all rows."""
+        for index in columns:
+            column = self.columns[index]
+            yield render_record_line(console, column, next(iter(column.cells)))
 
     def _split_to_width(self, console: Console, options: ConsoleOptions) -> list[FittingTable]:
         """Return as few tables as fit the width; none if they would be too many."""
@@ -109,15 +142,12 @@ class FittingTable(Table):
         self, sizes: Sequence[ColumnSize], columns: Sequence[int], room: int, more: int
     ) -> FittingTable:
         """Return a table of some columns; those that would wrap get what is left of the width."""
-        part = copy(self)
-        part.columns = []
-        for number, index in enumerate(columns):
-            column, size = copy(self.columns[index]), sizes[index]
-            column._index = number
+        part = self._copy_with(columns)
+        for column, index in zip(part.columns, columns, strict=True):
+            size = sizes[index]
             column.overflow = "fold"
             column.width = min(size.whole, size.get_least(room) + more)
             more -= column.width - size.get_least(room)
-            part.columns.append(column)
         return part
 
     def _render_records(self, console: Console) -> Iterator[Text]:
@@ -125,15 +155,26 @@ class FittingTable(Table):
         if self.title:
             yield render_cell(console, self.title)
         cells = [list(column.cells) for column in self.columns]
-        names = [render_cell(console, column.header).plain for column in self.columns]
         for row in zip(*cells, strict=True):
             yield Text()
-            for name, cell in zip(names, row, strict=True):
-                line = Text(f"{name}: " if name else "", no_wrap=False, overflow="fold")
-                yield line.append_text(render_cell(console, cell))
+            for column, cell in zip(self.columns, row, strict=True):
+                yield render_record_line(console, column, cell)
         if self.caption:
             yield Text()
             yield render_cell(console, self.caption)
+
+
+def render_record_line(console: Console, column: Column, cell: object) -> Text:
+    """Return one value of a record: "name: value".
+
+    Args:
+        console: where it is printed.
+        column: of the value.
+        cell: the value.
+    """
+    name = render_cell(console, column.header).plain
+    line = Text(f"{name}: " if name else "", no_wrap=False, overflow="fold")
+    return line.append_text(render_cell(console, cell))
 
 
 def count_naming_columns(columns: Sequence[Column]) -> int:

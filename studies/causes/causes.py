@@ -131,6 +131,9 @@ def show_shares(title: str, rows: pd.DataFrame) -> None:
             ]
         )
     head = ["cause", "Shapley share", "95 % interval", "of total, %", ALONE, LAST, "p, Holm", ""]
+    if rows["p"].isna().all() and not any(row[-1] for row in cells):
+        # an outcome without a test has no columns of it
+        head, cells = head[:-2], [row[:-2] for row in cells]
     first = rows.iloc[0]
     show_grid(f"{title}; {count_drives(first['pairs'], first['routes'])}", head, cells)
 

@@ -32,7 +32,14 @@ from studies.replication.resampled import (
     take_mean,
 )
 
-Verdict: TypeAlias = Literal["found", "found, not after correction", "not found", "undecided"]
+Verdict: TypeAlias = Literal[
+    "found",
+    "found, not after correction",
+    "not found: the opposite",
+    "not found: the opposite, not after correction",
+    "not found",
+    "undecided",
+]
 OUTCOMES = (
     ("driving_score", 1.0, "driving score"),
     ("collided", 100.0, "collision rate, %"),
@@ -68,14 +75,19 @@ class ReplicatedFinding:
 
     @property
     def verdict(self) -> Verdict:
-        """What the protocol calls it."""
+        """What the protocol calls it; of what is not found, whether the opposite is."""
         low, high = self.estimate.low, self.estimate.high
         if not (math.isfinite(low) and math.isfinite(high)):
             return "undecided"
+        corrected = self.p_holm < 1 - LEVEL
         if low > 0 if self.sign > 0 else high < 0:
-            return "found" if self.p_holm < 1 - LEVEL else "found, not after correction"
+            return "found" if corrected else "found, not after correction"
         if low > 0 or high < 0:
-            return "not found"
+            return (
+                "not found: the opposite"
+                if corrected
+                else "not found: the opposite, not after correction"
+            )
         # zero is possible; so is the paper's number, or no number is printed
         excluded = math.isfinite(self.printed) and not low <= self.printed <= high
         return "not found" if excluded else "undecided"

@@ -33,7 +33,8 @@ COMMAND = CommandDeclaration(
 
 DESCRIPTION = """Take the campaign with oracle, whose clean routes stay, and the campaign of
 study=paper_text. Print table II of the paper with intervals, and each finding of its RQ3 and RQ4 as
-found, not found or undecided. The rules are in docs/study/replication-protocol.md."""
+found, not found or undecided. "Not found: the opposite" has an interval on the other side of zero.
+The rules are in docs/study/replication-protocol.md."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

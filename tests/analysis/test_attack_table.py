@@ -94,9 +94,14 @@ def write_campaign(folder: Path, routes: int) -> Path:
 
 
 @pytest.mark.parametrize("routes", [2, pytest.param(7, marks=pytest.mark.thorough)])
-def test_shares_and_paired_differences_are_right(tmp_path: Path, routes: int) -> None:
+def test_shares_and_paired_differences_are_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], routes: int
+) -> None:
     folder = write_campaign(tmp_path / "runs", routes)
     assert main(["attacks", str(folder), "--out", str(tmp_path / "out")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"attack ghost, defence none: {routes} drives, {routes} routes" in shown
+    assert "violations, points, by the attack +100 " in shown
     table = pd.read_csv(tmp_path / "out" / "attacks.csv", keep_default_na=False)
     rows = table.set_index(["attack", "defence", "measure"])
     lies = pd.concat([lies_of(number) for number in range(routes)])

@@ -93,6 +93,29 @@ def test_what_fits_no_table_becomes_records() -> None:
     ]  # fmt: skip
 
 
+def test_names_that_all_rows_share_are_printed_once_before_records_are() -> None:
+    """As `crucible radio` has it: five columns name a row, and all rows have the same system."""
+    heads = ["system", "condition", "link", "format", "partner", "received, %", "queue, ms"]
+    rows = [
+        ["ideal_late", "none", "nr_v2x_radio", "native", kind, f"{number}.0", f"{number}.5"]
+        for number, kind in enumerate(("vehicle", "roadside"))
+    ]
+    shown = print_at(48, build_table(heads, 5, rows))
+    assert shown.count("ideal_late") == 1
+    assert shown.splitlines()[0] == "system: ideal_late"
+    assert [line.split()[0] for line in shown.splitlines() if "1.0" in line] == ["roadside"]
+    # rows that share nothing stay records
+    rows[1][:4] = ["late", "latency", "nr_v2x_queue", "cpm"]
+    assert "system: late" in print_at(48, build_table(heads, 5, rows))
+
+
+def test_rows_that_share_all_names_keep_one_of_them() -> None:
+    heads = ["system", "condition", "a", "b", "c", "d", "e"]
+    rows = [["ideal_late", "latency", *"12345"]] * 2
+    shown = print_at(18, build_table(heads, 2, rows))
+    assert split_words(shown) == {*heads, "ideal_late", "latency", *"12345"}
+
+
 class KeepingConsole(Console):
     """Keeps what is to be printed, to print it on terminals of many widths."""
 

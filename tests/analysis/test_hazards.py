@@ -13,6 +13,7 @@ from analysis.tables.from_results import build_result_tables
 from harness.records.keys import AttemptKey
 from harness.records.metrics import NOT_RUN
 from tests.analysis.little import Drive, write_little
+from tests.analysis.page import Page
 from tests.keys import arm_of
 
 pytestmark = pytest.mark.thorough
@@ -155,3 +156,26 @@ def test_violations_and_what_was_not_run_by_kind(tmp_path: Path) -> None:
             "disturbed %": (12.5, 8),
         },
     }
+
+
+def test_no_p_value_of_the_sensitivity_is_zero(tmp_path: Path) -> None:
+    """All drives of one arm fail on 13 routes; on one of them its hazard had no place."""
+    routes = tuple(map(str, range(13)))
+    drives = {
+        AttemptKey(arm, route, 1): CLEAN if arm == A else STRUCK
+        for arm in (A, B)
+        for route in routes
+    }
+    drives[AttemptKey(B, "3", 1)] = Drive(20, "collision_vehicle", "no_place")
+    arms = [(item.system, item.condition) for item in (A, B)]
+    folder = write_little(tmp_path / "runs", arms, routes, (1,), drives=drives)
+    assert main(["report", str(folder), "--results-only"]) == 0
+    page = Page(next(tmp_path.rglob("*.html")).read_text())
+    rows_of_page = [row for table in page.tables.values() for row in table]
+    rows = [row for row in rows_of_page if "all pairs " in row]
+    assert len(rows) == len(COMPARED_MEASURES)
+    assert "< 0.001 " in {row[7] for row in rows}
+    assert "0.0 " not in {row[7] for row in rows}
+    # whether a pair is left out, in words
+    (hazard,) = [row for row in rows_of_page if "had no place " in row]
+    assert hazard[5] == "yes "

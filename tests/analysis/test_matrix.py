@@ -15,6 +15,7 @@ from analysis.__main__ import main
 from analysis.contrasts import DISTURBED
 from analysis.drawing.svg import render_inline_svg
 from analysis.figures.matrix import render_matrix_figure
+from analysis.report.evidence import render_figure
 from analysis.report.html_tables import MOST_ROWS, render_differences_table
 from tests.analysis.little import write_little
 from tests.analysis.page import Page
@@ -58,6 +59,17 @@ def test_a_matrix_has_all_pairs_twice_with_both_signs() -> None:
 def test_a_difference_of_nothing_has_no_minus() -> None:
     canvas = render_matrix_figure(make_rows([-0.01] * 15, [False] * 15), "x", higher_is_better=True)
     assert {text for text, _ in read_cells(render_inline_svg(canvas))} == {"+0.0"}
+
+
+@pytest.mark.parametrize(("systems", "broad"), [(6, False), (12, True)])
+def test_a_matrix_of_many_systems_has_a_row_of_its_own(systems: int, broad: bool) -> None:
+    """In half of the page the numbers of twelve systems would be 7 pixels high."""
+    pairs = combinations([f"system_{number}" for number in range(systems)], 2)
+    rows = pd.DataFrame(
+        [{"arm_a": a, "arm_b": b, "difference": 1.0, "clear": False} for a, b in pairs]
+    )
+    canvas = render_matrix_figure(rows, "score", higher_is_better=True)
+    assert ('<figure class="broad">' in render_figure(canvas, "score")) == broad
 
 
 @pytest.mark.parametrize("count", [MOST_ROWS, MOST_ROWS + 1, MOST_ROWS + 60])

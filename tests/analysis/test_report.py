@@ -17,7 +17,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.comparison import COMPARED_SURROGATES
-from analysis.contrasts import ArmContrasts, compute_contrasts
+from analysis.contrasts import EARLY, ArmContrasts, compute_contrasts
 from analysis.report.gather import MOST_STRIPS, gather_report
 from analysis.report.page import SECTIONS, capitalise_note
 from analysis.report.script import SCRIPT
@@ -199,7 +199,8 @@ def test_differences_in_the_page_are_those_of_the_file(out: Path, page: Page) ->
     danger, surrogate = (
         table["measure"].isin(list(names)) for names in (DANGERS, COMPARED_SURROGATES)
     )
-    table = pd.concat([table[~danger], table[surrogate]])
+    # scores and costs first; the second table counts pairs that ended at two places
+    table = pd.concat([table[~danger].assign(early=False), table[surrogate].assign(early=True)])
     rows = [
         row
         for rows in page.tables.values()
@@ -221,7 +222,8 @@ def test_differences_in_the_page_are_those_of_the_file(out: Path, page: Page) ->
             known_p = math.isfinite(part[name])
             assert (cell == "-") != known_p
             assert not known_p or float(cell) == pytest.approx(part[name], abs=6e-5)
-        assert cells[8:] == [str(part["pairs"]), str(part["routes"])]
+        assert cells[8:10] == [str(part["pairs"]), str(part["routes"])]
+        assert cells[10:] == [str(part[EARLY])] * part["early"]
 
 
 def test_only_what_the_page_declares_is_called_significant(little: Path, out: Path) -> None:

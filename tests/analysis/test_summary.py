@@ -157,13 +157,24 @@ def test_many_broken_records_are_in_a_fold(count: int, folds: int) -> None:
 
 
 def test_a_packed_study_says_that_packing_left_messages_out(tmp_path: Path) -> None:
-    folder = write_little(tmp_path / "c", [("late", "none")], ["0", "1"], [1])
+    drives = {
+        key_of("late", "none", "0", 1): Drive(20, "collision_vehicle"),
+        key_of("late", "none", "1", 1): Drive(20),
+    }
+    folder = write_little(tmp_path / "c", [("late", "none")], ["0", "1"], [1], drives=drives)
     pack_campaigns([folder], tmp_path / "part.parquet")
     (unpacked,) = unpack_campaigns([tmp_path / "part.parquet"], tmp_path / "study")
     assert main(["report", str(unpacked), "--out", str(tmp_path / "out")]) == 0
-    words = Page((tmp_path / "out" / "report.html").read_text()).words
+    text = (tmp_path / "out" / "report.html").read_text()
+    words = Page(text).words
     assert words.count("packing left out the records of messages") == 2
     assert "No message was" not in words
+    # no fold is empty, and no count of pictures speaks of none
+    assert "</summary></details>" not in text
+    assert "Precision by distance is left out: packing left out the boxes" in words
+    why = "There are no pictures: packing left out boxes and messages."
+    assert f"1 violation in 2 drives. {why}" in words
+    assert "of them shown" not in words
 
 
 def test_ages_are_delays_rounded_up_to_steps(tmp_path: Path) -> None:

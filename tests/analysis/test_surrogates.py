@@ -125,6 +125,11 @@ def test_the_cost_stands_next_to_scores(read: CampaignCollection) -> None:
     of_arm = read.attempts[read.attempts["arm"] == str(LATENCY)]
     expected = of_arm[f"{PREFIX}near_misses"].mean()
     assert surrogates["late", "latency"]["near misses"].value == pytest.approx(expected)
+    # of a kilometre: who ends early has less road
+    rates = dict(table(read, "surrogate_rates").list_rows())
+    kilometres = (of_arm["completion"] * of_arm["route_length"]).sum() / 1000
+    expected = of_arm[f"{PREFIX}near_misses"].sum() / kilometres
+    assert rates["late", "latency"]["near misses/km"].value == pytest.approx(expected)
 
 
 def test_differences_are_over_pairs_that_know_both(read: CampaignCollection) -> None:

@@ -36,6 +36,26 @@ CUT_COLUMNS = (
 )
 """Pixels of the widest table that are behind the edge."""
 
+LONGEST_CODE_LINE = 126
+"""Letters of a block of code that are seen at 1400 pixels."""
+
+LINES_OF_NUMBERS = """
+[...document.querySelectorAll('.md-content :is(p, li, td)')].flatMap(part => {
+  const found = [], walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    for (const match of node.data.matchAll(/[0-9.]+\\s%/g)) {
+      const range = document.createRange();
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
+      found.push(new Set([...range.getClientRects()].map(box => Math.round(box.top))).size);
+    }
+  }
+  return found;
+})
+"""
+"""Lines over which each number and its sign of per cent go, see docs/javascripts/whole-words.js."""
+
 LINES_OF_WORDS = (
     "[...document.querySelectorAll('.md-content code .whole')]"
     ".map(item => item.getClientRects().length)"
@@ -72,6 +92,29 @@ def test_tables_of_studies_fit_a_wide_window(site: Path) -> None:
         for page in pages_of_studies:
             tab.open(page, width=1400)
             assert tab.value(CUT_COLUMNS) == 0, page.name
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_number_stays_with_its_unit(site: Path, width: int) -> None:
+    with new_tab() as tab:
+        tab.open(site / "how-to" / "causes.html", width=width)
+        lines_of_numbers = tab.value(LINES_OF_NUMBERS)
+        assert len(lines_of_numbers) > 20
+        assert set(lines_of_numbers) == {1}
+
+
+def test_lines_of_code_are_seen_whole_at_1400_pixels() -> None:
+    """Protocols keep every byte: their digests make towns."""
+    cut = [
+        f"{page.relative_to(ROOT)}: {line}"
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        if not page.name.endswith("-protocol.md")
+        for block in re.findall(r"^ *```.*?^ *```", page.read_text("utf-8"), re.M | re.S)
+        for line in block.splitlines()
+        if len(line) > LONGEST_CODE_LINE
+    ]
+    assert not cut
 
 
 @pytest.mark.thorough

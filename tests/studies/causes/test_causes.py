@@ -135,6 +135,8 @@ def test_the_command_prints_shares_that_add_up(
     assert dispatch_subcommand(["causes", str(folder), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "undecided at n = 2" in printed
+    # violations are tested, driving scores are not, and have no column of a test
+    assert printed.count("Holm") == 1
     assert "tests of violations in this family: 4; one of them can be decided from 8" in printed
     effects = pd.read_csv(out / "causes.csv").set_index(["outcome", "cause", "effect"])["value"]
     points = effects["violations, points"]

@@ -138,8 +138,8 @@ def test_an_effect_counts_and_its_opposite_does_not() -> None:
     harm = find(replicate_findings(make_drives(routes=24, late_harm=9.0)), "B1")
     assert harm.verdict == "found"
     assert harm.estimate.low < -9.0 < harm.estimate.high
-    gain = find(replicate_findings(make_drives(late_harm=-9.0)), "B1")
-    assert gain.verdict == "not found"
+    gain = find(replicate_findings(make_drives(routes=24, late_harm=-9.0)), "B1")
+    assert gain.verdict == "not found: the opposite"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,8 @@ def test_an_effect_counts_and_its_opposite_does_not() -> None:
     [
         (1.0, 5.0, 3.0, 0.01, "found"),
         (1.0, 5.0, 3.0, 0.08, "found, not after correction"),
-        (-5.0, -1.0, 3.0, 0.01, "not found"),
+        (-5.0, -1.0, 3.0, 0.01, "not found: the opposite"),
+        (-5.0, -1.0, 3.0, 0.08, "not found: the opposite, not after correction"),
         (-2.0, 2.0, 3.0, 1.0, "not found"),
         (-2.0, 4.0, 3.0, 1.0, "undecided"),
         (-2.0, 4.0, math.nan, 1.0, "undecided"),
