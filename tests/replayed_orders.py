@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.campaign.planning.estimate import SECONDS_PER_METRE, STARTING
-from harness.common.remaining_time import WorkForecast, WorkPiece
+from harness.common.piece_rates import WorkPiece
+from harness.common.remaining_time import WorkForecast
 
 FILE = Path(__file__).with_name("recorded_durations.csv")
 SHARES = (0.25, 0.5, 0.75)

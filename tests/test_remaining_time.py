@@ -8,12 +8,11 @@ from collections import deque
 import pytest
 from rich.console import Console
 
+from harness.common.piece_rates import OVERRUN, WorkPiece
 from harness.common.progress_bar import MOST_PIECES, BarForecast, show_bar
 from harness.common.remaining_time import (
-    OVERRUN,
     RemainingTime,
     WorkForecast,
-    WorkPiece,
     format_clock,
     schedule_pieces,
 )

@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from harness.common.remaining_time import Clock, WorkForecast, WorkPiece
+from harness.common.piece_rates import WorkPiece
+from harness.common.remaining_time import Clock, WorkForecast
 
 T = TypeVar("T")
 MOST_PIECES = 400
@@ -107,7 +108,7 @@ class BarForecast:
                 if self.forecast.waiting:
                     self.forecast.begin_piece(lane)
                     self._lanes.append(lane)
-        if self._lanes:
+        if self._lanes and done > (self._ends[now - 1] if now else self._first):
             begin, end = (self._ends[now - 1] if now else self._first), self._ends[now]
             self.forecast.note_share(self._lanes[0], (done - begin) / (end - begin))
 

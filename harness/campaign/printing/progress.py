@@ -20,8 +20,9 @@ from harness.campaign.printing.terminal import console
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.errors import UserError
+from harness.common.piece_rates import WorkPiece
 from harness.common.progress_bar import choose_bar_width
-from harness.common.remaining_time import Clock, WorkForecast, WorkPiece, format_clock
+from harness.common.remaining_time import Clock, WorkForecast, format_clock
 from harness.common.terminal_lines import print_plain_line
 from harness.records.keys import AttemptKey
 
