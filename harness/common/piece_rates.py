@@ -219,7 +219,7 @@ class PieceRates:
         parts = [
             (replace(one, expected=taken / (taken + rest) * one.expected), taken)
             for one, taken, rest in going
-            if rest is not None and taken <= first * one.expected
+            if rest is not None and 0 < taken <= first * one.expected
         ]
         overall = compute_rate([*pairs, *parts], prior)
         assert overall is not None
