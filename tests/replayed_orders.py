@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from harness.campaign.planning.estimate import SECONDS_PER_METRE, STARTING
 from harness.common.piece_rates import WorkPiece
 from harness.common.remaining_time import WorkForecast
@@ -29,7 +31,11 @@ ALIKE = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedAttempt:
-    """An attempt, and what it took."""
+    """An attempt, and what it took.
+
+    Attributes:
+        way: shares of the route by shares of the drive's time; () for in proportion.
+    """
 
     arm: str
     route: str
@@ -37,6 +43,14 @@ class RecordedAttempt:
     seconds: float
     steady_seconds: float
     completion: float  # share of the route
+    way: Sequence[tuple[float, float]] = ()
+
+    def find_share(self, driven: float) -> float:
+        """Return the share of the route at a share of the drive's time."""
+        if not self.way:
+            return driven * self.completion
+        times, shares = zip(*self.way, strict=True)
+        return float(np.interp(driven, times, shares))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +78,13 @@ def read_recorded_campaigns() -> dict[str, list[RecordedAttempt]]:
     campaigns: dict[str, list[RecordedAttempt]] = {}
     with FILE.open() as lines:
         for row in csv.DictReader(lines):
-            numbers = ("metres", "seconds", "steady_seconds", "completion")
             attempt = RecordedAttempt(
-                arm=row["arm"], route=row["route"], **{name: float(row[name]) for name in numbers}
+                arm=row["arm"],
+                route=row["route"],
+                metres=float(row["metres"]),
+                seconds=float(row["seconds"]),
+                steady_seconds=float(row["steady_seconds"]),
+                completion=float(row["completion"]),
             )
             campaigns.setdefault(row["campaign"], []).append(attempt)
     return campaigns
@@ -116,7 +134,7 @@ def replay_campaign(
                 forecast.begin_piece(run.lane, pieces[run.number])
                 running[run.lane] = run
             elif what == 2:
-                forecast.note_share(run.lane, 0.0)
+                forecast.note_share(run.lane, 0.0, from_start=True)
             else:
                 if with_ends:
                     forecast.note_share(run.lane, attempts[run.number].completion)
@@ -126,7 +144,7 @@ def replay_campaign(
         for run in running.values():
             if at > run.moved:
                 driven = (at - run.moved) / (run.ended - run.moved)
-                forecast.note_share(run.lane, driven * attempts[run.number].completion)
+                forecast.note_share(run.lane, attempts[run.number].find_share(driven))
         left = forecast.estimate_remaining().seconds
         assert left is not None
         errors.append(left / (end - at) - 1)

@@ -59,27 +59,47 @@ class FinishedPiece:
 
 @dataclass(slots=True)
 class RunningPiece:
-    """A piece that is being done; attributes as of a `FinishedPiece`.
+    """A piece that is being done.
 
     Attributes:
         since: time at which it began.
-        moving: whether a share has been noted.
+        starting: as of a `FinishedPiece`.
         share: that is done, as far as known.
+        first: share that was noted first, and the seconds that it had taken then; None: shares do
+            not show when it began to move.
+        noted: seconds that it had taken when `share` was noted.
     """
 
     piece: WorkPiece
     since: float
     starting: bool
-    before: float = 0.0
-    moving: bool = False
     share: float = 0.0
+    first: tuple[float, float] | None = None
+    noted: float = 0.0
 
-    def note_share(self, share: float, now: float) -> None:
-        """It is done to that share, from 0 to 1; if that is none yet, it begins to move now."""
-        if not self.moving and share <= 0:
-            self.before = now - self.since
-        self.moving = True
-        self.share = min(max(share, 0.0), 1.0)
+    def note_share(self, share: float, now: float, *, from_start: bool) -> None:
+        """It is done to that share, from 0 to 1.
+
+        Args:
+            share: of it.
+            now: the clock's seconds.
+            from_start: shares are noted from the time at which it begins to move.
+        """
+        self.share, self.noted = min(max(share, 0.0), 1.0), now - self.since
+        if from_start and self.first is None:
+            self.first = self.share, self.noted
+
+    @property
+    def before(self) -> float:
+        """Seconds before it moved, as far as known: at its pace since then."""
+        if self.first is None:
+            return 0.0
+        share, taken = self.first
+        if share <= 0:
+            return taken
+        if self.share <= share:
+            return 0.0
+        return max(taken - share * (self.noted - taken) / (self.share - share), 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +119,8 @@ class StartsAndEnds:
         finished: Sequence[FinishedPiece], running: Sequence[RunningPiece]
     ) -> StartsAndEnds:
         """Return what pieces show."""
-        starts = [one.before for one in [*finished, *running] if one.before and not one.starting]
+        pieces: list[FinishedPiece | RunningPiece] = [*finished, *running]
+        starts = [one.before for one in pieces if one.before and not one.starting]
         return StartsAndEnds(
             usual=fmean(starts) if starts else None,
             ends=[(one.piece.kind, one.end) for one in finished if one.end > 0],

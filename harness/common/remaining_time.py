@@ -91,10 +91,16 @@ class WorkForecast:
         if self.waiting:
             self.waiting.popleft()
 
-    def note_share(self, lane: int, share: float) -> None:
-        """A lane's piece is done to that share, from 0 to 1."""
+    def note_share(self, lane: int, share: float, *, from_start: bool = False) -> None:
+        """A lane's piece is done to that share, from 0 to 1.
+
+        Args:
+            lane: of the piece.
+            share: of the piece.
+            from_start: shares are noted from the time at which it begins to move.
+        """
         if (one := self._running.get(lane)) is not None:
-            one.note_share(share, self._clock())
+            one.note_share(share, self._clock(), from_start=from_start)
 
     def end_piece(self, lane: int, *, again: bool = False) -> None:
         """A lane's piece has ended; one that must be done again says nothing of others."""

@@ -190,7 +190,7 @@ class LiveTable(QuietListener):
     def drives(self, worker: int, key: AttemptKey, position: DrivePosition) -> None:
         """Show how far it is."""
         self._positions[worker] = position
-        self._forecast.note_share(worker, position.completion)
+        self._forecast.note_share(worker, position.completion, from_start=True)
 
     def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """Print how it ended, and count."""
