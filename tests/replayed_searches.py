@@ -33,11 +33,11 @@ from tests.replayed_orders import RecordedAttempt
 
 PUBLISHED = ROOT / "studies" / "published" / "search"
 SYSTEMS, SAMPLERS, SEEDS = ("late", "fcooper"), ("tpe", "random", "sobol"), (1, 2, 3)
-TICK_SECONDS = 0.326
-"""Seconds of a processor for a second of simulated time, and its perception, of `ideal_late`."""
+TICK_SECONDS = 0.3
+"""Seconds of a processor for a second of simulated time."""
 FAILED_AT, CLEAN_AT = (6.8, 7.2), (17.0, 18.6)
 """Seconds of simulated time at which drives ended."""
-ENDING = 0.2
+ENDING = 0.1
 """Seconds of a processor from a drive's end to that of its attempt."""
 TO_COLLISION = ((0.0, 0.0), (0.17, 0.02), (0.43, 0.154), (0.69, 0.325), (1.0, 0.535))
 TO_GOAL = (

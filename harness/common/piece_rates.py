@@ -230,18 +230,13 @@ class PieceRates:
         first = compute_rate(pairs, prior)
         if first is None:
             # nothing has finished: by what running pieces say of themselves
-            shown = [(one, taken + rest) for one, taken, rest in going if rest is not None]
-            first = compute_rate(shown, [])
+            first = compute_rate(list_parts(going), [])
             return None if first is None else PieceRates(overall=first, usual=usual, shares=shares)
         # a running piece that has taken longer than is expected of it counts with its time so far
         taken_by_finished = list(pairs)
         pairs += [(one, taken) for one, taken, _ in going if taken > first * one.expected]
         # another one counts with the part of it that is done
-        parts = [
-            (replace(one, expected=taken / (taken + rest) * one.expected), taken)
-            for one, taken, rest in going
-            if rest is not None and 0 < taken <= first * one.expected
-        ]
+        parts = list_parts(one for one in going if one[1] <= first * one[0].expected)
         overall = compute_rate([*pairs, *parts], prior)
         assert overall is not None
         weight = compute_expectation_weight(pairs, [piece.expected for piece in waiting])
@@ -314,6 +309,21 @@ class PieceRates:
 
 
 _UNIT = RunningPiece(WorkPiece(), 0.0, starting=False)
+
+
+def list_parts(
+    going: Iterable[tuple[WorkPiece, float, float | None]],
+) -> list[tuple[WorkPiece, float]]:
+    """Return the parts of running pieces that are done, and the seconds that they took.
+
+    Args:
+        going: running pieces, what each has taken, and what it still needs by its share.
+    """
+    return [
+        (replace(one, expected=taken / (taken + rest) * one.expected), taken)
+        for one, taken, rest in going
+        if rest is not None and taken > 0
+    ]
 
 
 def compute_expectation_weight(
