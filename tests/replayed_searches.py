@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -75,26 +76,21 @@ def read_published_searches() -> Iterator[PublishedSearch]:
                 yield PublishedSearch(
                     name=f"{system} {sampler}",
                     seed=seed,
-                    settings=plan_short_search(sampler, seed, budget=100, startup=20),
+                    settings=make_settings(sampler, seed, budget=100, startup=20),
                     evaluations=read_ledger(get_ledger_file(folder))[1],
                     repeats=read_ledger(get_ledger_file(folder / CONFIRM))[1],
                 )
 
 
-def plan_short_search(sampler: str, seed: int, *, budget: int, startup: int) -> SearchSettings:
+def make_settings(sampler: str, seed: int, *, budget: int, startup: int) -> SearchSettings:
     """Return the settings of a search of `latency_cut_in`."""
-    return plan_search(
-        compose_search_config(
-            "latency_cut_in",
-            [
-                "system=ideal_late",
-                f"search.sampler={sampler}",
-                f"search.seed={seed}",
-                f"search.budget={budget}",
-                f"search.startup={startup}",
-            ],
-        )
-    ).search
+    return replace(read_settings(), sampler=sampler, seed=seed, budget=budget, startup=startup)
+
+
+@cache
+def read_settings() -> SearchSettings:
+    """Return those of the configuration."""
+    return plan_search(compose_search_config("latency_cut_in", ["system=ideal_late"])).search
 
 
 def make_up_search(settings: SearchSettings, known: Sequence[SearchEvaluation]) -> list[bool]:

@@ -20,8 +20,8 @@ from tests.replayed_searches import (
     PublishedSearch,
     make_drives,
     make_search_drives,
+    make_settings,
     make_up_search,
-    plan_short_search,
     read_published_searches,
     select_short_confirmations,
 )
@@ -38,7 +38,7 @@ def run() -> list[tuple[str, str]]:
     for system in SYSTEMS:
         known = [row for one in published if one.name.startswith(system) for row in one.evaluations]
         for seed in SEEDS:
-            settings = plan_short_search("tpe", seed, budget=BUDGET, startup=STARTUP)
+            settings = make_settings("tpe", seed, budget=BUDGET, startup=STARTUP)
             drives = make_search_drives(settings, make_up_search(settings, known))
             title = f"searches of {BUDGET}, outcomes of {system}"
             work.setdefault((title, seed % 2 == 1), []).append(drives)
