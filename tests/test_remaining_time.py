@@ -8,7 +8,7 @@ from collections import deque
 import pytest
 from rich.console import Console
 
-from harness.common.piece_rates import OVERRUN, WorkPiece
+from harness.common.piece_rates import OVERRUN, STEEPEST, WorkPiece
 from harness.common.progress_bar import MOST_PIECES, BarForecast, show_bar
 from harness.common.remaining_time import (
     RemainingTime,
@@ -169,6 +169,21 @@ def test_a_drive_that_is_seen_late_moved_before() -> None:
     clock.now += 2
     forecast.note_share(0, 0.4, from_start=True)
     assert seconds_left(forecast) == pytest.approx(6 + 2 * (10 / 3 + 10))
+
+
+def test_pieces_may_differ_more_than_expected_but_none_takes_nothing() -> None:
+    clock = MadeUpClock()
+    sizes = [10.0] * 6 + [9.0] * 6
+    forecast = WorkForecast(pieces(*sizes, 9.0, 0.1), clock=clock)
+    for size in sizes:
+        forecast.begin_piece(0)
+        clock.now += 10 if size == 10.0 else 5
+        forecast.end_piece(0)
+    # the first piece started a server; 11 others took 80 s, and 104 were expected
+    rate, usual = 80 / 104, 104 / 11
+    less = usual + STEEPEST * (9.0 - usual)
+    # a piece that should take nearly nothing takes half of that at least
+    assert seconds_left(forecast) == pytest.approx(rate * (less + 0.05))
 
 
 def test_a_bar_of_several_workers_takes_no_beginning_for_a_start() -> None:

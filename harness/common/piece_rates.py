@@ -19,6 +19,8 @@ PACE_WEIGHT = 0.5
 """Finished pieces that count as much as the machine's pace at another time, under another load."""
 EXPECTATION_WEIGHT = 3.0
 """Groups of pieces that count as much as the claim that pieces take what is expected of them."""
+STEEPEST = 1.5
+"""Largest weight of what is expected of a piece: pieces may differ more than was expected."""
 WHOLE_WEIGHT = 0.5
 """Finished pieces that count as much as the claim that a piece is done to its end."""
 STARTED = 1 / 3
@@ -185,7 +187,7 @@ class PieceRates:
         overall: seconds for each expected second.
         usual: expected seconds of a piece of mean length.
         weight: of what is expected of a piece against `usual`: 1 where finished pieces took what
-            was expected of each, 0 where that said nothing of them.
+            was expected of each, 0 where that said nothing of them, more where they differ more.
         by_kind: factors of kinds of which pieces have finished.
         by_group: factors of groups of which pieces have finished.
         ratios: seconds of finished pieces as shares of what would have been predicted for them.
@@ -285,6 +287,8 @@ class PieceRates:
     def predict_seconds(self, piece: WorkPiece) -> float:
         """Return the seconds that a piece is to take."""
         size = self.usual + self.weight * (piece.expected - self.usual)
+        # pieces that differ more than expected still take some time
+        size = max(size, 0.5 * min(piece.expected, self.usual))
         factor = self.by_kind.get(piece.kind, 1.0) * self.by_group.get(piece.group, 1.0)
         return factor * self.overall * size
 
@@ -329,11 +333,11 @@ def list_parts(
 def compute_expectation_weight(
     pairs: Sequence[tuple[WorkPiece, float]], waiting: Sequence[float]
 ) -> float:
-    """Return how far what is expected of a piece says what it takes: from 0, nothing, to 1.
+    """Return how far what is expected of a piece says what it takes: 0 for nothing, 1 for all.
 
     The slope of seconds over expected seconds, both as shares of their means (least squares, ridge
-    towards 1), between 0 and 1. Pieces of one group count as one. The ridge is as strong as
-    `EXPECTATION_WEIGHT` groups that differ as much as all pieces do.
+    towards 1), between 0 and `STEEPEST`. Pieces of one group count as one. The ridge is as strong
+    as `EXPECTATION_WEIGHT` groups that differ as much as all pieces do.
 
     Args:
         pairs: pieces, and the seconds that they took.
@@ -358,7 +362,7 @@ def compute_expectation_weight(
     if spread + ridge <= 0:
         return 1.0
     slope = (sum(x * y for x, y in points) + ridge) / (spread + ridge)
-    return min(max(slope, 0.0), 1.0)
+    return min(max(slope, 0.0), STEEPEST)
 
 
 def compute_rate(
