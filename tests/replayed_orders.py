@@ -53,7 +53,7 @@ class RecordedAttempt:
         return float(np.interp(driven, times, shares))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedRun:
     """An attempt on a lane, from its begin to its end."""
 
@@ -166,6 +166,6 @@ def schedule_runs(seconds: Sequence[float], lanes: int) -> list[ReplayedRun]:
         moved = began + STARTING + (0.0 if lane in used else SERVER_START)
         ended = moved + drive
         used.add(lane)
-        runs.append(ReplayedRun(began, moved, ended, lane, number))
+        runs.append(ReplayedRun(began=began, moved=moved, ended=ended, lane=lane, number=number))
         heapq.heappush(free, (ended, lane))
     return runs

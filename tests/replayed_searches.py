@@ -52,8 +52,8 @@ TO_GOAL = (
     (1.0, 1.0),
 )
 """Shares of the route by shares of the time: the ego waits for the car that has pulled out."""
-TYPICAL = 200.0
-"""Metres that a random evaluation is expected to drive; only ratios matter."""
+TYPICAL = 35.0
+"""Metres of a random evaluation, so that it is expected to take what they take on average."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,7 @@ class FinishedPiece:
     end: float = 0.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RunningPiece:
     """A piece that is being done.
 
@@ -312,7 +312,7 @@ class PieceRates:
         return done * by_share + (1 - done) * rest
 
 
-_UNIT = RunningPiece(WorkPiece(), 0.0, starting=False)
+_UNIT = RunningPiece(piece=WorkPiece(), since=0.0, starting=False)
 
 
 def list_parts(

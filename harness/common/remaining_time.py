@@ -83,7 +83,9 @@ class WorkForecast:
             piece = self.waiting.popleft() if self.waiting else WorkPiece()
         elif piece in self.waiting:
             self.waiting.remove(piece)
-        self._running[lane] = RunningPiece(piece, self._clock(), starting=lane not in self._used)
+        self._running[lane] = RunningPiece(
+            piece=piece, since=self._clock(), starting=lane not in self._used
+        )
         self._used.add(lane)
 
     def skip_piece(self) -> None:

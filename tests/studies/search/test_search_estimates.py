@@ -54,6 +54,6 @@ def test_most_estimates_of_short_confirmations_are_right(published: list[Publish
         error
         for search in published
         for failed in select_short_confirmations(search)
-        for error in replay_campaign(make_drives(failed, search.seed), 1)
+        for error in replay_campaign(make_drives(failed, search.seed), 1, absolute=True)
     ]
     assert sum(abs(error) <= ALIKE for error in errors) >= 0.7 * len(errors)
