@@ -147,7 +147,7 @@ def test_a_drive_is_expected_to_end_where_others_of_its_kind_ended() -> None:
     clock.now += 4
     forecast.note_share(0, 0.2)
     # two ended at 0.4, and the goal counts as half of one: 0.52
-    by_share, by_time = 4 * (0.52 / 0.2 - 1), 10 - 6
+    by_share, by_time = 4 * (0.52 / 0.2 - 1), 10.0 - 6.0
     done = 6 / (6 + by_share)
     assert seconds_left(forecast) == pytest.approx(done * by_share + (1 - done) * by_time)
     clock.now += 8
