@@ -40,6 +40,12 @@ FAILED_AT, CLEAN_AT = (6.8, 7.2), (17.0, 18.6)
 """Seconds of simulated time at which drives ended."""
 ENDING = 0.1
 """Seconds of a processor from a drive's end to that of its attempt."""
+RECORDED_SEARCH = (
+    *(17.6, 18.0, 17.8, 18.4, 7.0, 7.0, 17.2, 18.6, 17.0, 7.0),
+    *(18.6, 19.0, 6.8, 7.0, 7.0, 18.0, 7.0, 7.0, 7.0, 7.0),
+)
+RECORDED_CONFIRMATION = (7.0, 17.6, 18.0, 18.0, 17.8, 17.0, 7.0, 17.0)
+"""Seconds of simulated time of each drive of `search` and `confirm` in `make estimates`."""
 TO_COLLISION = ((0.0, 0.0), (0.17, 0.02), (0.43, 0.154), (0.69, 0.325), (1.0, 0.535))
 TO_GOAL = (
     (0.0, 0.0),
@@ -127,9 +133,22 @@ def make_drives(
         shares: that are expected of each one, of a random one's time; () for all 1.
     """
     chance = random.Random(seed)
+    simulated = [chance.uniform(*(FAILED_AT if fails else CLEAN_AT)) for fails in failed]
+    return make_timed_drives(simulated, shares)
+
+
+def make_timed_drives(
+    times: Sequence[float], shares: Sequence[float] = ()
+) -> list[RecordedAttempt]:
+    """Return drives that end after so many seconds of simulated time.
+
+    Args:
+        times: of the drives' ends.
+        shares: that are expected of each one, of a random one's time; () for all 1.
+    """
     drives = []
-    for fails, share in zip(failed, shares or [1.0] * len(failed), strict=True):
-        simulated = chance.uniform(*(FAILED_AT if fails else CLEAN_AT))
+    for simulated, share in zip(times, shares or [1.0] * len(times), strict=True):
+        fails = simulated < CLEAN_AT[0]
         seconds = TICK_SECONDS * simulated + ENDING
         expected = share * (STARTING + SECONDS_PER_METRE * TYPICAL)
         drives.append(

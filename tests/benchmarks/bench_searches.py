@@ -13,14 +13,17 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from harness.campaign.planning.estimate import STARTING
-from studies.search.search import GUIDED
+from studies.search.search import GUIDED, list_expected_shares
 from tests.replayed_orders import ALIKE, RecordedAttempt, replay_campaign
 from tests.replayed_searches import (
+    RECORDED_CONFIRMATION,
+    RECORDED_SEARCH,
     SYSTEMS,
     PublishedSearch,
     make_drives,
     make_search_drives,
     make_settings,
+    make_timed_drives,
     make_up_search,
     read_published_searches,
     select_short_confirmations,
@@ -64,6 +67,11 @@ def run() -> list[tuple[str, str]]:
             ]
             name = f"{title}, {lanes} at a time, {use} {len(orders)}"
             rows.append((name, describe_errors(errors)))
+    shares = list_expected_shares(make_settings("tpe", 1, budget=BUDGET, startup=STARTUP))
+    searched = replay_campaign(make_timed_drives(RECORDED_SEARCH, shares), 1)
+    rows.append(("recorded search", describe_errors([searched])))
+    confirmed = replay_campaign(make_timed_drives(RECORDED_CONFIRMATION), 1, absolute=True)
+    rows.append(("its confirmation", describe_errors([confirmed])))
     return rows
 
 
