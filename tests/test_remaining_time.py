@@ -8,12 +8,11 @@ from collections import deque
 import pytest
 from rich.console import Console
 
+from harness.common.piece_rates import OVERRUN, STEEPEST, WorkPiece
 from harness.common.progress_bar import MOST_PIECES, BarForecast, show_bar
 from harness.common.remaining_time import (
-    OVERRUN,
     RemainingTime,
     WorkForecast,
-    WorkPiece,
     format_clock,
     schedule_pieces,
 )
@@ -109,6 +108,92 @@ def test_the_start_of_a_server_is_not_expected_again() -> None:
         clock.now += took
         forecast.end_piece(0)
     assert seconds_left(forecast) == pytest.approx(7 * 2)
+
+
+def test_a_server_start_that_is_seen_is_not_expected_again() -> None:
+    """The first drive begins to move after 30 s, and later ones after 2 s; each then takes 8 s."""
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(*[1] * 10), clock=clock)
+    forecast.begin_piece(0)
+    clock.now += 30
+    forecast.note_share(0, 0.0, from_start=True)
+    clock.now += 4
+    forecast.note_share(0, 0.5)
+    # by half of the first drive; a third of what came before it is taken for its process
+    assert seconds_left(forecast) == pytest.approx(4 + 9 * (10 + 8))
+    clock.now += 4
+    forecast.note_share(0, 1.0)
+    forecast.end_piece(0)
+    forecast.begin_piece(0)
+    clock.now += 2
+    forecast.note_share(0, 0.0, from_start=True)
+    assert seconds_left(forecast) == pytest.approx(8 + 8 * 10)
+
+
+def test_a_drive_is_expected_to_end_where_others_of_its_kind_ended() -> None:
+    clock = MadeUpClock()
+    early = WorkPiece(kind="early")
+    forecast = WorkForecast(deque([early] * 3), clock=clock)
+    for _ in range(2):
+        forecast.begin_piece(0, early)
+        clock.now += 2
+        forecast.note_share(0, 0.0, from_start=True)
+        clock.now += 8
+        forecast.note_share(0, 0.4)
+        forecast.end_piece(0)
+    forecast.begin_piece(0, early)
+    clock.now += 2
+    forecast.note_share(0, 0.0, from_start=True)
+    clock.now += 4
+    forecast.note_share(0, 0.2)
+    # two ended at 0.4, and the goal counts as half of one: 0.52
+    by_share, by_time = 4 * (0.52 / 0.2 - 1), 10.0 - 6.0
+    done = 6 / (6 + by_share)
+    assert seconds_left(forecast) == pytest.approx(done * by_share + (1 - done) * by_time)
+    clock.now += 8
+    forecast.note_share(0, 0.6)
+    # it has gone on beyond the others, so that it goes to the goal
+    by_share = 12 * (1 / 0.6 - 1)
+    by_time = OVERRUN * 14
+    done = 14 / (14 + by_share)
+    assert seconds_left(forecast) == pytest.approx(done * by_share + (1 - done) * by_time)
+
+
+def test_a_drive_that_is_seen_late_moved_before() -> None:
+    """It moves after 10 s, at a tenth a second, and is looked at every 2 s; then others are."""
+    clock = MadeUpClock()
+    forecast = WorkForecast(pieces(*[1] * 3), clock=clock)
+    forecast.begin_piece(0)
+    clock.now += 12
+    forecast.note_share(0, 0.2, from_start=True)
+    clock.now += 2
+    forecast.note_share(0, 0.4, from_start=True)
+    assert seconds_left(forecast) == pytest.approx(6 + 2 * (10 / 3 + 10))
+
+
+def test_pieces_may_differ_more_than_expected_but_none_takes_nothing() -> None:
+    clock = MadeUpClock()
+    sizes = [10.0] * 6 + [9.0] * 6
+    forecast = WorkForecast(pieces(*sizes, 9.0, 0.1), clock=clock)
+    for size in sizes:
+        forecast.begin_piece(0)
+        clock.now += 10 if size == 10.0 else 5
+        forecast.end_piece(0)
+    # the first piece started a server; 11 others took 80 s, and 104 were expected
+    rate, usual = 80 / 104, 104 / 11
+    less = usual + STEEPEST * (9.0 - usual)
+    # a piece that should take nearly nothing takes half of that at least
+    assert seconds_left(forecast) == pytest.approx(rate * (less + 0.05))
+
+
+def test_a_bar_of_several_workers_takes_no_beginning_for_a_start() -> None:
+    clock = MadeUpClock()
+    bar = BarForecast(40, workers=2, pieces=[10] * 4, clock=clock)
+    for done in (5, 10, 15, 20):
+        clock.now += 5
+        bar.note_done(done)
+    # 20 s for two pieces on two workers: two more
+    assert seconds_left(bar.forecast) == pytest.approx(20, rel=0.3)
 
 
 def test_it_is_never_below_what_is_running() -> None:

@@ -44,9 +44,9 @@ HUES = ("worse", "accent")
 """Of the two drives' names and speeds; the first is the one that the film is about."""
 MOVING = {".webp": 10, ".gif": 10}
 """Picture formats that move, and their pictures a second."""
-RENDERED_UNITS, HELD_UNITS, SAVED_UNITS = 19, 1, 20
+RENDERED_UNITS, HELD_UNITS, SAVED_UNITS = 19, 1, 22
 """What a picture takes that is rendered, one that is the last again, and one of an animated picture
-when that is saved (decision 0127)."""
+when that is saved (decisions 0127 and 0143)."""
 UNIT = 0.0016
 """Seconds of a core of 2023 for a unit of work."""
 

@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
-from harness.common.remaining_time import Clock, WorkForecast, WorkPiece
+from harness.common.piece_rates import WorkPiece
+from harness.common.remaining_time import Clock, WorkForecast
 
 T = TypeVar("T")
 MOST_PIECES = 400

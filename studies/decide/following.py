@@ -14,7 +14,7 @@ from harness.campaign.printing.progress import follow_progress, print_event
 from harness.campaign.printing.terminal import print_campaign_line
 from harness.campaign.run import DONE, SOME_FAILED
 from harness.campaign.running.work_queue import CampaignProgress
-from harness.common.remaining_time import WorkPiece
+from harness.common.piece_rates import WorkPiece
 from harness.records.ledger import list_finished_attempts
 from studies.decide.driving import (
     MissingResultError,

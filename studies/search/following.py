@@ -30,7 +30,8 @@ from harness.campaign.printing.tables import format_quantity, show_note
 from harness.campaign.printing.terminal import console, print_campaign_line
 from harness.campaign.printing.units import format_duration
 from harness.campaign.running.work_queue import CampaignProgress
-from harness.common.remaining_time import WorkPiece, schedule_pieces
+from harness.common.piece_rates import WorkPiece
+from harness.common.remaining_time import schedule_pieces
 from harness.common.terminal_lines import print_plain_line
 from harness.records.ledger import find_finished_tries
 from studies.search.candidates import SearchEvaluation
@@ -47,6 +48,7 @@ class DrivenEvaluations:
         done: of them, in the ledger.
         at_most: whether fewer may do.
         word: for one of them, where they are no evaluations of a search.
+        shares: of the time of a random evaluation that each one is expected to take; () for all 1.
     """
 
     plan: str
@@ -54,6 +56,18 @@ class DrivenEvaluations:
     done: int
     at_most: bool = False
     word: str = ""
+    shares: tuple[float, ...] = ()
+
+    @property
+    def shares_left(self) -> list[float]:
+        """Expected seconds of what is left, as shares of the mean of what is done.
+
+        Of the time of a random evaluation, where nothing is done.
+        """
+        if not self.shares:
+            return [1.0] * self.left
+        known = fmean(self.shares[: self.done] or [1.0])
+        return [share / known for share in self.shares[self.done :]]
 
     @property
     def left(self) -> int:
@@ -126,7 +140,7 @@ def show_evaluations_plan(ready: SearchPlan, driven: DrivenEvaluations) -> None:
         ready: what would be driven.
         driven: how many evaluations, and of what.
     """
-    announce_evaluations(ready, driven, expect_evaluations(ready, driven.left))
+    announce_evaluations(ready, driven, expect_evaluations(ready, driven.shares_left))
 
 
 @contextmanager
@@ -142,7 +156,7 @@ def follow_evaluations(
     """
     mode = ready.campaign["progress"] if mode is None else mode
     workers = ready.campaign["executor"].get("workers", 1)
-    expected = expect_evaluations(ready, driven.left)
+    expected = expect_evaluations(ready, driven.shares_left)
     if mode in ("live", "plain"):
         announce_evaluations(ready, driven, expected)
     if mode == "live" and console.is_terminal:
@@ -157,12 +171,16 @@ def follow_evaluations(
         yield SearchFollower()
 
 
-def expect_evaluations(ready: SearchPlan, count: int) -> ExpectedAttempts:
-    """Return what so many evaluations are expected to take.
+def expect_evaluations(ready: SearchPlan, shares: Sequence[float]) -> ExpectedAttempts:
+    """Return what evaluations are expected to take.
 
-    The mean of the evaluations that the search has driven already: drives that end early in a
-    collision are among them. Before there are any, the mean of all routes, as this machine drove
+    By the mean of the evaluations that the search has driven already: drives that end early in a
+    collision are among them. Before there are any, by the mean of all routes, as this machine drove
     the system.
+
+    Args:
+        ready: what is driven.
+        shares: of that mean, for each evaluation.
     """
     if driven := measure_finished_attempts(find_finished_tries(ready.folder)):
         seconds, known = compute_mean_cost(list(driven.values()))[0], True
@@ -171,8 +189,8 @@ def expect_evaluations(ready: SearchPlan, count: int) -> ExpectedAttempts:
         pace = select_known_paces(ready.campaign).get(system)
         metres = fmean(one.route.length for one in ready.assignments)
         seconds, known = estimate_by_metre(metres, pace)[0], pace is not None
-    pieces: Sequence[WorkPiece] = [WorkPiece(expected=STARTING + seconds)] * count
-    return ExpectedAttempts(waiting=tuple(pieces), in_seconds=known)
+    pieces = tuple(WorkPiece(expected=share * (STARTING + seconds)) for share in shares)
+    return ExpectedAttempts(waiting=pieces, in_seconds=known)
 
 
 def announce_evaluations(

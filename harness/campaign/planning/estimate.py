@@ -9,7 +9,8 @@ from statistics import fmean
 
 from harness.campaign.planning.paces import SystemPace, read_attempt_cost
 from harness.campaign.planning.plan import CampaignPlan
-from harness.common.remaining_time import WorkPiece, schedule_pieces
+from harness.common.piece_rates import WorkPiece
+from harness.common.remaining_time import schedule_pieces
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.ledger import find_finished_tries

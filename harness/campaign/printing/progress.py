@@ -20,8 +20,9 @@ from harness.campaign.printing.terminal import console
 from harness.campaign.running.runner import ProgressListener
 from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.errors import UserError
+from harness.common.piece_rates import WorkPiece
 from harness.common.progress_bar import choose_bar_width
-from harness.common.remaining_time import Clock, WorkForecast, WorkPiece, format_clock
+from harness.common.remaining_time import Clock, WorkForecast, format_clock
 from harness.common.terminal_lines import print_plain_line
 from harness.records.keys import AttemptKey
 
@@ -189,7 +190,7 @@ class LiveTable(QuietListener):
     def drives(self, worker: int, key: AttemptKey, position: DrivePosition) -> None:
         """Show how far it is."""
         self._positions[worker] = position
-        self._forecast.note_share(worker, position.completion)
+        self._forecast.note_share(worker, position.completion, from_start=True)
 
     def ends(self, worker: int, outcome: AttemptOutcome, again: bool) -> None:
         """Print how it ended, and count."""

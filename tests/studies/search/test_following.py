@@ -6,17 +6,19 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from rich.console import Console
 
 from harness.campaign.attempt.tasks import AttemptOutcome
-from harness.campaign.planning.estimate import STARTING, ExpectedAttempts
-from harness.common.remaining_time import WorkPiece
+from harness.campaign.planning.estimate import ExpectedAttempts
+from harness.common.piece_rates import WorkPiece
 from harness.records.keys import AttemptKey
 from studies.search.candidates import SearchCandidate, SearchEvaluation, SearchOutcome
 from studies.search.configuration import compose_search_config, plan_search
 from studies.search.following import DrivenEvaluations, EvaluationsTable, expect_evaluations
+from studies.search.search import SETTLED, SHORTER, describe_search
 from tests.keys import key_of
 
 EXPECTED = ExpectedAttempts(waiting=(WorkPiece(expected=10.0),) * 4, in_seconds=True)
@@ -80,13 +82,32 @@ def test_driven_evaluations_predict_others(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("CRUCIBLE_CACHE", str(tmp_path / "cache"))
     plan = plan_search(compose_search_config("latency_cut_in", ["system=ideal_late"]))
     plan = replace(plan, folder=tmp_path / "search")
-    by_rule = expect_evaluations(plan, 3)
+    by_rule = expect_evaluations(plan, [1.0, 1.0, 0.5])
     assert not by_rule.in_seconds
     # two evaluations that ended early: 4 and 8 s
     for number, seconds in enumerate((4.0, 8.0)):
         place = plan.folder / "episodes" / key_number(number).path / "try1"
         place.mkdir(parents=True)
         (place / "timing.json").write_text(json.dumps({"seconds": {"total": seconds}}))
-    known = expect_evaluations(plan, 3)
+    known = expect_evaluations(plan, [1.0, 1.0, 0.5])
     assert known.in_seconds
-    assert [piece.expected for piece in known.waiting] == [STARTING + 6.0] * 3
+    assert [piece.expected for piece in known.waiting] == [7.5, 7.5, 3.75]
+
+
+def test_guided_evaluations_are_expected_to_become_shorter() -> None:
+    small = ["system=ideal_late", "search.budget=24", "search.startup=4"]
+
+    def describe(sampler: str) -> DrivenEvaluations:
+        settings = compose_search_config("latency_cut_in", [*small, f"search.sampler={sampler}"])
+        return describe_search(plan_search(settings))
+
+    assert describe("random").shares_left == [1.0] * 24
+    shares = describe("tpe").shares_left
+    assert shares[:4] == [1.0] * 4
+    assert shares[4] == 1 - SHORTER * 4 / SETTLED
+    assert shares[SETTLED:] == [1 - SHORTER] * (24 - SETTLED)
+    # a resumed search has measured short evaluations: the others are not much shorter
+    resumed = replace(describe("tpe"), done=20).shares_left
+    assert len(resumed) == 4
+    assert resumed == [pytest.approx((1 - SHORTER) / fmean(shares[:20]))] * 4
+    assert describe("random").left == len(describe("random").shares_left)
