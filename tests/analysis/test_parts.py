@@ -42,7 +42,7 @@ def make_rows(rng: random.Random) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_segments_are_joined_as_by_hand(seed: int) -> None:
+def test_segments_are_joined_as_in_a_loop(seed: int) -> None:
     rows = make_rows(random.Random(seed))
     table: list[Any] = join_segments(pd.DataFrame(rows)).to_dict("records")
     joined = {(row["sender"], row["capture_frame"]): row for row in table}
