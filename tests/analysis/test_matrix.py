@@ -62,7 +62,7 @@ def test_a_difference_of_nothing_has_no_minus() -> None:
 
 
 @pytest.mark.parametrize(("systems", "broad"), [(6, False), (12, True)])
-def test_a_matrix_of_many_systems_has_a_row_of_its_own(systems: int, broad: bool) -> None:
+def test_a_matrix_of_many_systems_has_a_whole_row(systems: int, broad: bool) -> None:
     """In half of the page the numbers of twelve systems would be 7 pixels high."""
     pairs = combinations([f"system_{number}" for number in range(systems)], 2)
     rows = pd.DataFrame(

@@ -55,7 +55,7 @@ def write_mdrive(folder: Path, behaviours: list[Mapping[str, Any]] | None = None
     write_points(place / "v1.xml", STREET)
     write_points(place / "v2.xml", TURN)
     write_points(place / "actors" / "walker.xml", ((158.0, 203.0), (158.0, 207.0)))
-    write_points(place / "actors" / "parked.xml", ((190.0, 205.0),), yaw=90.0)
+    write_points(place / "actors" / "parked.xml", ((125.7, 196.6),), yaw=3.0)
     manifest = {
         "ego": [
             {"file": "v1.xml", "kind": "ego", "name": "Vehicle 1", "target_speed": 8.0},
@@ -132,7 +132,7 @@ def test_mdrive_has_actors_with_triggers(tmp_path: Path) -> None:
         6.0,
     )
     assert (scripts["entity_1"]["near"], scripts["entity_1"]["whose"]) == (12.0, "ego")
-    assert (scripts["entity_2"]["yaw"], scripts["entity_2"]["speed"]) == (90.0, 0.0)
+    assert (scripts["entity_2"]["yaw"], scripts["entity_2"]["speed"]) == (3.0, 0.0)
     # another ego is driven: the walker waits for a script
     scripts = script(MDriveRoutes(str(tmp_path), ego=1, town=TOWN))
     assert scripts["entity_1"]["whose"] == "Vehicle 1"
