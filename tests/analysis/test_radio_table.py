@@ -118,8 +118,8 @@ def test_tables_map_and_curves(tmp_path: Path, capsys: pytest.CaptureFixture[str
     map_ = (out / "radio-map.svg").read_text()
     first = sent_of(0)
     assert f"{(first['outcome'] == 'arrived').sum()} of {len(first)} messages were received" in map_
-    for words in ("ego at the start", "way of the ego", "lane", "received", "sight blocked"):
-        assert f">{words}<" in map_
+    for entry in ("ego at the start", "way of the ego", "lane", "received", "sight blocked"):
+        assert f">{entry}<" in map_
     assert "share of vehicles that are connected" in (out / "radio-connected-busy.svg").read_text()
     assert (out / "radio-connected-violations.svg").exists()
     assert not list(out.glob("radio-roadside*"))

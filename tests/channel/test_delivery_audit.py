@@ -13,7 +13,7 @@ from harness.channel.effects import Shift
 from harness.channel.interference.latency import Fixed
 from harness.channel.interference.pose_error import Constant
 from harness.common.errors import AttemptError
-from harness.types.vocabulary import Boxes, Message, Observation, Points
+from harness.types.vocabulary import Boxes, CarrierState, Message, Observation, Points
 from tests.channel.episode import FIRST_FRAME, PERIOD, Episode, time_of, where
 
 
@@ -56,8 +56,10 @@ class SaysItCorrupts(Disturbance):
 class Dawdles(Channel):
     """A channel with a fault: messages take one planning step longer than asked."""
 
-    def send_message(self, message: Message, computed: float = 0.0) -> None:
-        super().send_message(message, computed)
+    def send_message(
+        self, message: Message, computed: float | None = 0.0, carrier: CarrierState | None = None
+    ) -> None:
+        super().send_message(message, computed, carrier)
         waiting = self._underway[message.sender]
         waiting[-1] = replace(waiting[-1], arrives=waiting[-1].arrives + PERIOD)
 
