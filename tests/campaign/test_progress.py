@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
@@ -14,6 +16,7 @@ from harness.campaign.folder.summary import AttemptSummary, make_summary_row
 from harness.campaign.printing import progress, terminal
 from harness.campaign.printing.progress import (
     LiveTable,
+    cut_middle_to,
     follow_progress,
 )
 from harness.campaign.printing.tables import build_summary_table
@@ -22,6 +25,7 @@ from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.errors import UserError
 from harness.common.remaining_time import format_clock
 from harness.common.terminal_lines import print_plain_line
+from harness.records.keys import AttemptKey
 from harness.records.message_usage import MessageUsage
 from harness.types.record_names import PATTERNS
 from studies.attribution.attribute import build_attribution_table as attributed
@@ -171,6 +175,41 @@ def test_the_table_shows_how_far_workers_have_driven() -> None:
     out.truncate(0)
     console.print(table)
     assert "simulated" not in out.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_name_without_room_keeps_its_start_and_its_end(width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=width)
+    table = LiveTable(STANDING, 2, console)
+    links = ("nr_v2x_with_queue", "nr_v2x_with_airtime")
+    keys = [
+        AttemptKey(arm_of("late", "none", link=link, message_format="cpm"), "12", 1)
+        for link in links
+    ]
+    for worker, key in enumerate(keys, 1):
+        table.begins(worker, key, 1)
+        table.drives(worker, key, DrivePosition(0.25, 12.0))
+    console.print(table)
+    lines = out.getvalue().splitlines()[:2]
+    assert all(len(line) <= width for line in lines)
+    names = [line.split()[1] for line in lines]
+    for name, key in zip(names, keys, strict=True):
+        front, cut, end = name.partition("…")
+        assert str(key).startswith(front)
+        assert str(key).endswith(end)
+        assert cut or name == str(key)
+        assert name.endswith("12-s1")
+    assert width < 80 or names[0] != names[1]
+
+
+@given(text=st.text(max_size=60), room=st.integers(1, 70))
+def test_a_name_is_cut_to_its_room(text: str, room: int) -> None:
+    shown = cut_middle_to(text, room)
+    assert len(shown) == min(len(text), room)
+    front, end = room // 3, room // 4
+    assert shown.startswith(text[: front - 1 if front else 0])
+    assert end == 0 or shown.endswith(text[-end:])
 
 
 def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:

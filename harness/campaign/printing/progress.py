@@ -7,12 +7,14 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
-from rich.markup import escape
+from rich.measure import Measurement
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.planning.estimate import ExpectedAttempts
@@ -26,6 +28,10 @@ from harness.common.remaining_time import Clock, WorkForecast, format_clock
 from harness.common.terminal_lines import print_plain_line
 from harness.records.keys import AttemptKey
 
+REST_OF_LINE = 52
+"""Letters of a worker's line besides the name, with words for its position."""
+NARROWEST = 16
+"""Letters that a name keeps at least."""
 UNKNOWN = ExpectedAttempts()
 """Of attempts of which nothing is known."""
 
@@ -221,9 +227,12 @@ class LiveTable(QuietListener):
     def __rich__(self) -> RenderableType:
         now = self._clock()
         workers = Table.grid(padding=(0, 2))
+        longest = max((len(what) for what, _ in self._doing.values()), default=0)
+        short = longest + REST_OF_LINE > self._out.width
         for worker, (what, since) in self._doing.items():
-            row = (escape(what), format_clock(now - since)) if what else ("-", "")
-            workers.add_row(str(worker), *row, *describe_position(self._positions.get(worker)))
+            took = format_clock(now - since) if what else ""
+            position = describe_position(self._positions.get(worker), short=short)
+            workers.add_row(str(worker), NameInRoom(what or "-"), took, *position)
         total = Table.grid(padding=(0, 2))
         counts = f"{self._done} of {self._attempts} done"
         counts += f", {self._failed} failed" if self._failed else ""
@@ -233,10 +242,41 @@ class LiveTable(QuietListener):
         return Group(workers, total)
 
 
-def describe_position(position: DrivePosition | None) -> tuple[str, ...]:
-    """Return how far a try has driven: share of the route and simulated time, if known."""
+@dataclass(frozen=True, slots=True)
+class NameInRoom:
+    """A name that loses letters of its middle where a line has no room for all.
+
+    Arms of one campaign differ at the end of their names, and routes are named there.
+    """
+
+    name: str
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(min(len(self.name), NARROWEST), len(self.name))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(cut_middle_to(self.name, options.max_width), no_wrap=True, overflow="crop")
+
+
+def cut_middle_to(text: str, room: int) -> str:
+    """Return a text of at most so many letters: its start and, twice as long, its end."""
+    if len(text) <= room:
+        return text
+    front = max((room - 1) // 3, 0)
+    return f"{text[:front]}…{text[len(text) - max(room - 1 - front, 0) :]}"
+
+
+def describe_position(position: DrivePosition | None, *, short: bool = False) -> tuple[str, ...]:
+    """Return how far a try has driven: share of the route and simulated time, if known.
+
+    Args:
+        position: of the try.
+        short: without words, where names need the room.
+    """
     if position is None:
         return ()
+    if short:
+        return f"{100 * position.completion:.0f} %", f"{position.time:.0f} s"
     return f"{100 * position.completion:.0f} % of the route", f"{position.time:.0f} s simulated"
 
 
