@@ -175,10 +175,13 @@ def read_campaign_sets(folder: Path) -> list[ResultSet]:
     campaign = CampaignRecords(folder)
     arms: dict[str, list[DrivenRoute]] = {}
     for key in sorted(campaign.find_attempts()):
-        record = make_counted_record(campaign.read_result(key))
+        try:
+            record = make_counted_record(campaign.read_result(key))
+            # no leaderboard has a kind for leaving the road
+            left = [kind for kind in record["crucible"]["infractions"] if kind == OFF_ROAD]
+        except (KeyError, TypeError, ValueError) as problem:
+            raise UserError(f"{folder}: {key}: no whole result ({problem!r})") from None
         record["route_id"] = f"{key.route}_rep{key.seed}"
-        # no leaderboard has a kind for leaving the road
-        left = [kind for kind in record["crucible"]["infractions"] if kind == OFF_ROAD]
         record["infractions"] = {**record["infractions"], OFF_ROAD: left}
         arms.setdefault(str(key.arm), []).append(parse_driven_route(record))
     if not arms:

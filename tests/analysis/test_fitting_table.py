@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
-from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich import box
 from rich.console import Console
 
-from analysis import terminal
-from analysis.__main__ import main
 from harness.common.fitting_table import FittingTable
 
 FRAMES = "─━┃│┏┓┗┛┡┩├┤└┘╇┳┴┬┼╞╡╪═╶╴"
@@ -114,39 +109,3 @@ def test_rows_that_share_all_names_keep_one_of_them() -> None:
     rows = [["ideal_late", "latency", *"12345"]] * 2
     shown = print_at(18, build_table(heads, 2, rows))
     assert split_words(shown) == {*heads, "ideal_late", "latency", *"12345"}
-
-
-class KeepingConsole(Console):
-    """Keeps what is to be printed, to print it on terminals of many widths."""
-
-    def __init__(self) -> None:
-        super().__init__(width=80, file=io.StringIO())
-        self.kept: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        self.kept.append((objects, options))
-
-    def print_at(self, width: int) -> str:
-        out = io.StringIO()
-        console = Console(width=width, file=out)
-        for objects, options in self.kept:
-            console.print(*objects, **options)
-        return out.getvalue()
-
-
-@pytest.mark.thorough
-def test_commands_break_no_word(
-    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    console = KeepingConsole()
-    monkeypatch.setattr(terminal, "console", console)
-    for number, command in enumerate((
-        ["tables", str(little)],
-        ["regress", str(little)],
-        ["compare", str(little), "late/none", "late/latency", "early"],
-    )):  # fmt: skip
-        assert main([*command, "--out", str(tmp_path / str(number))]) == 0
-    held = split_words(console.print_at(10_000))
-    assert len(held) > 300
-    for width in (60, 80, 120, 200):
-        assert split_words(console.print_at(width)) == held

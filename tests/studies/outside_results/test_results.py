@@ -29,6 +29,7 @@ from studies.outside_results.reading import (
 from studies.outside_results.scoring_rules import SCORING_RULES
 from studies.outside_results.totals import compute_set_totals, list_stated_differences
 from studies.outside_results.writing import WRITTEN_FORMS, write_outside_results
+from tests.analysis.little import write_little
 from tests.keys import key_of
 from tests.records.samples import columns
 from tests.studies.outside_results.made_up import (
@@ -377,3 +378,9 @@ def test_a_file_that_is_not_there_is_named_as_such(
     missing = tmp_path / "nowhere.json"
     assert dispatch_subcommand(["compare-results", str(missing), str(missing)]) == 2
     assert capsys.readouterr().err == f"{missing}: No such file or directory\n"
+
+
+def test_a_campaign_without_whole_results_is_refused_in_one_line(tmp_path: Path) -> None:
+    folder = write_little(tmp_path / "runs", [("late", "none")], ["0"], [1])
+    with pytest.raises(UserError, match=r"late/none/0-s1: no whole result \(KeyError"):
+        read_result_sets(folder)

@@ -1,0 +1,98 @@
+"""What commands print at 60, 80, 120 and 200 columns: every word that they print, whole."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from crucible.commandline import start_subcommand
+from tests.analysis import test_attack_table, test_radio_table
+from tests.analysis.test_fitting_table import split_words
+
+WIDTHS = (60, 80, 120, 200)
+NO_EDGE = 10_000
+print_objects = Console.print
+
+
+class KeptPrints:
+    """Keeps what is to be printed on any console, to print it on terminals of many widths."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kept: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        keep = self.kept.append
+        monkeypatch.setattr(Console, "print", lambda _, *given, **more: keep((given, more)))
+
+    def print_at(self, width: int) -> str:
+        """Return what was kept, as a terminal of that width shows it."""
+        out = io.StringIO()
+        console = Console(width=width, file=out)
+        for given, more in self.kept:
+            print_objects(console, *given, **more)
+        return out.getvalue()
+
+
+def write_attacks(folder: Path) -> Path:
+    """Write a campaign with attacks."""
+    return test_attack_table.write_campaign(folder / "attacks", routes=2)
+
+
+def write_radios(folder: Path) -> Path:
+    """Write a campaign on a radio."""
+    return test_radio_table.write_campaign(folder / "radios")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("words", "least"),
+    [
+        (["tables"], 500),
+        (["regress"], 100),
+        (["compare", "late/none", "late/latency", "early"], 100),
+        (["volume"], 80),
+        (["predict"], 60),
+        (["replay", "--list"], 40),
+        (["metamorphic", "list"], 150),
+        (["plugins"], 100),
+    ],
+    ids=lambda given: given[0] if isinstance(given, list) else "",
+)
+def test_commands_break_no_word(
+    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], least: int
+) -> None:
+    prints = KeptPrints(monkeypatch)
+    command, *more = words
+    folder = [] if command in ("metamorphic", "plugins") else [str(little)]
+    out = ["--out", str(tmp_path)] if command in ("tables", "regress", "compare") else []
+    assert start_subcommand([command, *folder, *more, *out]) == 0
+    check_widths(prints, least)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("command", "write", "least"),
+    [("attacks", write_attacks, 40), ("radio", write_radios, 60)],
+)
+def test_commands_of_messages_break_no_word(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    write: Callable[[Path], Path],
+    least: int,
+) -> None:
+    folder = write(tmp_path)
+    prints = KeptPrints(monkeypatch)
+    assert start_subcommand([command, str(folder), "--out", str(tmp_path / "out")]) == 0
+    check_widths(prints, least)
+
+
+def check_widths(prints: KeptPrints, least: int) -> None:
+    """Compare the words at each width with those on a line without an edge."""
+    held = split_words(prints.print_at(NO_EDGE))
+    assert len(held) > least
+    for width in WIDTHS:
+        assert split_words(prints.print_at(width)) == held
