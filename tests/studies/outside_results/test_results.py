@@ -382,5 +382,5 @@ def test_a_file_that_is_not_there_is_named_as_such(
 
 def test_a_campaign_without_whole_results_is_refused_in_one_line(tmp_path: Path) -> None:
     folder = write_little(tmp_path / "runs", [("late", "none")], ["0"], [1])
-    with pytest.raises(UserError, match=r"late/none/0-s1: no whole result \(KeyError"):
+    with pytest.raises(UserError, match=r"late/ahead/none/0-s1: no whole result \(KeyError"):
         read_result_sets(folder)
