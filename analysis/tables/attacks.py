@@ -107,7 +107,7 @@ def read_attack_drives(file: Path) -> pd.DataFrame:
     kinds |= {"violated": "bool", **dict.fromkeys(("driving_score", *SUMS), "float64")}
     try:
         with open_regular(file, TEXT_TABLE, follow=True) as opened:
-            drives: pd.DataFrame = pd.read_csv(opened, dtype=kinds, float_precision="round_trip")
+            drives: pd.DataFrame = pd.read_csv(opened, dtype=kinds)
         return drives[list(kinds)]
     except (OSError, ValueError, KeyError) as problem:
         raise UserError(f"{file}: no drives of attacks ({problem})") from None
