@@ -108,7 +108,7 @@ class BarForecast:
                 if self.forecast.waiting:
                     self.forecast.begin_piece(lane)
                     self._lanes.append(lane)
-        if self._lanes:
+        if self._lanes and now < len(self._ends):
             begin, end = (self._ends[now - 1] if now else self._first), self._ends[now]
             self.forecast.note_share(self._lanes[0], (done - begin) / (end - begin))
 
