@@ -303,7 +303,8 @@ def make_empty_attempts() -> pd.DataFrame:
     truths = ("violated", "collided", "collided_with_road_user", "ego_stationary", *MESSAGE_FLAGS)
     flags = {name: pd.Series(dtype=bool) for name in truths}
     whole = {name: pd.Series(dtype=int) for name in ("source", "seed", "try", *MESSAGE_COUNTS)}
-    other: tuple[str, ...] = ("driving_score", "completion", "violation_time", "duration")
+    other: tuple[str, ...] = ("driving_score", "completion", "route_length")
+    other += ("violation_time", "duration")
     other += ("ap", "ap_ego_alone", "ap_end_10s", "ap_ego_alone_end_10s")
     counts = tuple(f"{name}_{span}" for span in SPANS for name in COUNTED)
     hazards = {
