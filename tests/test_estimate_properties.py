@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.common.piece_rates import WorkPiece
+from harness.common.progress_bar import BarForecast
 from harness.common.remaining_time import WorkForecast
 from studies.search.search import SETTLED, SHORTER
 from tests.replayed_orders import ALIKE, RecordedAttempt, SetClock, replay_campaign
@@ -185,3 +186,22 @@ def test_a_slower_machine_takes_in_proportion(
         return left
 
     assert estimate(unit) == pytest.approx(unit * estimate(1.0), rel=1e-6)
+
+
+@given(
+    pieces=st.none() | st.lists(st.integers(0, 9), min_size=1, max_size=12),
+    workers=st.integers(1, 4),
+    jumps=st.lists(st.integers(0, 30), max_size=12),
+)
+def test_a_bar_takes_jumps_of_any_size(
+    pieces: list[int] | None, workers: int, jumps: list[int]
+) -> None:
+    clock = SetClock()
+    total = 40 if pieces is None else sum(pieces)
+    bar = BarForecast(total, workers=workers, pieces=pieces, clock=clock)
+    done = 0
+    for jump in [*jumps, total]:
+        clock.now += 3
+        done = min(done + jump, total)
+        bar.note_done(done)
+        assert (str(bar) == "") == (done == total)

@@ -6,8 +6,6 @@ import io
 from collections import deque
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 
 from harness.common.piece_rates import OVERRUN, STEEPEST, WorkPiece
@@ -303,25 +301,6 @@ def test_a_bar_of_many_items_counts_them_in_groups() -> None:
     assert seconds_left(bar.forecast) == pytest.approx((total - bar.done) / 10, rel=0.01)
     bar.note_done(total)
     assert str(bar) == ""
-
-
-@given(
-    pieces=st.none() | st.lists(st.integers(0, 9), min_size=1, max_size=12),
-    workers=st.integers(1, 4),
-    jumps=st.lists(st.integers(0, 30), max_size=12),
-)
-def test_a_bar_takes_jumps_of_any_size(
-    pieces: list[int] | None, workers: int, jumps: list[int]
-) -> None:
-    clock = MadeUpClock()
-    total = 40 if pieces is None else sum(pieces)
-    bar = BarForecast(total, workers=workers, pieces=pieces, clock=clock)
-    done = 0
-    for jump in [*jumps, total]:
-        clock.now += 3
-        done = min(done + jump, total)
-        bar.note_done(done)
-        assert (str(bar) == "") == (done == total)
 
 
 def test_items_of_an_earlier_run_are_no_measure() -> None:
