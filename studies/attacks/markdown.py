@@ -1,6 +1,6 @@
 """The study's tables as Markdown, from the sums of each drive: what its page shows.
 
-python -m studies.attacks.markdown studies/attacks/drives-1.csv
+python -m studies.attacks.markdown studies/attacks/packed/drives-1.csv
 """
 
 from __future__ import annotations
