@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,8 @@ NARROW = {
     "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
 }
 """A shell in which torch takes this processor for an old one."""
+AMD_AND_INTEL = {"v2vnet": "a7cc0690bdfe88fc", "v2xvit": "2cac11155c1cad71"}
+"""What an AMD EPYC (family 25, model 17) and an Intel Xeon (family 6, model 207) gave."""
 SOURCE = Path(__file__).parent / "other_processor.c"
 STEP = """
 import hashlib, json, sys
@@ -106,6 +109,17 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "NUMBA_CPU_FEATURES": import_module("numba.core.codegen").get_host_cpu_features(),
     }
     return {"LD_PRELOAD": str(library), **ours}
+
+
+@HAVE
+@pytest.mark.thorough
+def test_networks_give_the_bytes_of_two_real_processors(here: dict[str, str]) -> None:
+    packages = (ROOT / "requirements.lock").read_text()
+    for name in ("torch", "numpy"):
+        have = version(name).partition("+")[0]
+        if f"{name}=={have}" not in packages:
+            pytest.skip(f"{name} {have} is not the version of requirements.lock")
+    assert {name: digest[:16] for name, digest in here.items()} == AMD_AND_INTEL
 
 
 @TRAPS
