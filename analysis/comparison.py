@@ -17,7 +17,7 @@ from analysis.statistics.significance import (
     compute_mcnemar_p,
     run_sign_flip_test,
 )
-from analysis.surrogates import GOAL_TIME, TIME_COSTS
+from analysis.surrogates import EARLY, GOAL_TIME, TIME_COSTS
 from analysis.tables.table import encode_names
 from harness.common.errors import UserError
 from harness.records.arms import Arm, find_meant_arms, list_varying_factors
@@ -155,6 +155,7 @@ def compare_sides(a: ComparisonSide, b: ComparisonSide) -> ArmComparison:
     # a hazard without a place in one arm makes a pair unequal before the drive
     absent = hazards.find_unequal_pairs(pairs, hazards.ABSENT)
     kept = surrogates.add_shared_measures(surrogates.add_shared_speeds(pairs[~absent]))
+    kept = surrogates.mark_early_ends(kept)
     if kept.empty:
         raise UserError(f"{a.name} and {b.name}: in every pair a hazard was placed in one arm only")
     return ArmComparison(
@@ -171,8 +172,9 @@ def compare_sides(a: ComparisonSide, b: ComparisonSide) -> ArmComparison:
 
 def compute_differences(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each measure, then for each surrogate that is known."""
-    parts = [compute_score_differences(pairs), compute_surrogate_differences(pairs)]
-    return pd.concat([part for part in parts if len(part)], ignore_index=True)
+    scores, dangers = compute_score_differences(pairs), compute_surrogate_differences(pairs)
+    scores[EARLY] = int(pairs[EARLY].sum())
+    return pd.concat([part for part in (scores, dangers) if len(part)], ignore_index=True)
 
 
 def compute_score_differences(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -197,7 +199,8 @@ def compute_surrogate_differences(
     for measure, (column, scale) in measures.items():
         known = pairs[pairs[f"{column}_a"].notna() & pairs[f"{column}_b"].notna()]
         if len(known):
-            rows.append(estimate_difference(known, measure, column, scale))
+            early = {EARLY: int(known[EARLY].sum())}
+            rows.append(estimate_difference(known, measure, column, scale) | early)
     return pd.DataFrame(rows)
 
 

@@ -17,8 +17,8 @@ import pandas as pd
 from analysis.arms import collect_factors, group_arms_by_setting
 from analysis.collection import CampaignCollection
 from analysis.comparison import ArmComparison, build_comparison_sides, compare_sides
+from analysis.surrogates import EARLY
 from analysis.surrogates import SURROGATE_MEASURES as DANGERS
-from analysis.surrogates import count_early_ends
 from analysis.tables.table import ESTIMATE, EstimatesTable
 from harness.common.errors import UserError
 from harness.records.arms import CONDITION, SYSTEM, Arm, format_arm_label, get_absent_value
@@ -27,8 +27,6 @@ ALPHA = 0.05
 FEWEST_DIFFERING_ROUTES = 6
 """Routes with a difference that a sign-flip test at 0.05 needs: two of 2^6 signs."""
 DISTURBED = "disturbed against undisturbed"
-EARLY = "one ended earlier"
-"""The column with the number of pairs of which one drive ended at least 10 m before the other."""
 BY, SYSTEMS = "by ", "systems under "
 """What families begin with: a factor's name follows, or a setting's."""
 
@@ -80,8 +78,7 @@ def compute_contrasts(collection: CampaignCollection) -> ArmContrasts:
         pairs.append(comparison)
         names = {"family": family, "arm_a": first.name, "arm_b": second.name}
         short = format_contrast_label(family, a, b, collection.factors)
-        early = {EARLY: count_early_ends(comparison.pairs)}
-        parts.append(comparison.differences.assign(**names, short=short, **early))
+        parts.append(comparison.differences.assign(**names, short=short))
     if not parts:
         return ArmContrasts((), make_empty_contrasts(), tuple(refused))
     return ArmContrasts(tuple(pairs), pd.concat(parts, ignore_index=True), tuple(refused))

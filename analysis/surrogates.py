@@ -41,6 +41,8 @@ SURROGATE_MEASURES = {
     "largest jerk, m/s³": f"{PREFIX}jerk_max",
 }
 """The measures of danger and comfort as tables have them, and their columns."""
+EARLY = "one ended earlier"
+"""Of a pair: whether one of its drives ended at least 10 m before the other. Of rows: how many."""
 SHARED_MEASURES = tuple(column.removeprefix(PREFIX) for column in SURROGATE_MEASURES.values())
 GOAL_TIME = "time to goal, s"
 TIME_COSTS = {
@@ -173,10 +175,10 @@ def read_shared_values(name: str, a: Sequence[float], b: Sequence[float]) -> tup
     return a[last], b[last]
 
 
-def count_early_ends(pairs: pd.DataFrame) -> int:
-    """Return in how many pairs one drive ended at least 10 m before the other one."""
+def mark_early_ends(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return pairs with `EARLY`: whether one drive ended at least 10 m before the other one."""
     lengths = [[len(parse_reached_times(text)) for text in pairs[f"{REACHED}_{n}"]] for n in "ab"]
-    return sum(a != b for a, b in zip(*lengths, strict=True))
+    return pairs.assign(**{EARLY: np.array(lengths[0]) != np.array(lengths[1])})
 
 
 def read_motion(

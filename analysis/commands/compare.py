@@ -40,7 +40,7 @@ from analysis.figures.driving import (
 from analysis.report.html import format_counted_noun
 from analysis.sampled import describe_decided
 from analysis.subgroups import compute_subgroup_differences, parse_grouping
-from analysis.surrogates import GOAL_TIME, count_early_ends
+from analysis.surrogates import EARLY, GOAL_TIME
 from analysis.tables.writing import format_p, write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
@@ -287,7 +287,7 @@ def show_arm_comparison(comparison: ArmComparison, table: pd.DataFrame, several:
 def show_early_ends(comparison: ArmComparison) -> None:
     """Print in how many pairs one drive ended early, and what that does to the measures."""
     pairs = comparison.pairs
-    if early := count_early_ends(pairs):
+    if early := int(pairs[EARLY].sum()):
         over = (
             "danger, comfort and mean speed are over the road that both drove"
             if pairs["shared"].all()
@@ -295,7 +295,7 @@ def show_early_ends(comparison: ArmComparison) -> None:
             " them by distance: who ends early has fewer"
         )
         print_escaped_line(
-            f"  in {early} of {format_counted_noun(len(pairs), 'pair')} one drive ended earlier:"
+            f"  * in {early} of {format_counted_noun(len(pairs), 'pair')} one drive ended earlier:"
             f" {over}"
         )
 
@@ -369,7 +369,8 @@ def format_route_list(rest: pd.DataFrame) -> str:
 
 def format_comparison_cells(row: pd.Series, several: bool, mcnemar: bool) -> Iterator[str]:
     """Yield a row as text."""
-    yield str(row["measure"])
+    marked = row["measure"] in COMPARED_SURROGATES and row[EARLY]
+    yield f"{row['measure']} *" if marked else str(row["measure"])
     yield from format_measure_cells(row, 2 if row["measure"] in COMPARED_SURROGATES else 1)
     names = ["p", *(["p holm"] if several else []), *(["p mcnemar"] if mcnemar else [])]
     yield from (format_p(row[name], 4) for name in names)

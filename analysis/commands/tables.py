@@ -22,13 +22,14 @@ from analysis.commands.options import (
     select_plain_formats,
 )
 from analysis.drawing.svg import render_svg_file
-from analysis.figures.perception import render_along_route_figure
+from analysis.figures.perception import group_along_route_panels, render_along_route_figure
 from analysis.sampled import build_sampling_frame
 from analysis.tables.all_tables import build_all_tables
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import write_frame, write_table, write_text
 from analysis.terminal import print_escaped_line, show_table
 from harness.common.command_registry import CommandDeclaration
+from harness.records.names import escape_file_name
 
 COMMAND = CommandDeclaration(
     group="Analysis",
@@ -91,5 +92,12 @@ def write_all_tables(
     for table in tables:
         write_table(table, out, formats)
         if table.name == "along_route":
-            figure = render_along_route_figure(table, table.list_row_arms())
-            write_text(render_svg_file(figure), out / "along_route.svg")
+            write_along_route_figures(table, out)
+
+
+def write_along_route_figures(table: EstimatesTable, out: Path) -> None:
+    """Write figure 8: one file for each setting, `along_route.svg` if there is one only."""
+    panels = group_along_route_panels(table)
+    for name, arms in panels.items():
+        file = "along_route" if len(panels) == 1 else f"along_route-{escape_file_name(name)}"
+        write_text(render_svg_file(render_along_route_figure(table, arms)), out / f"{file}.svg")

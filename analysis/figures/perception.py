@@ -166,6 +166,21 @@ def render_along_route_figure(table: EstimatesTable, arms: Sequence[tuple[str, .
     )
 
 
+def group_along_route_panels(table: EstimatesTable) -> dict[str, list[tuple[str, ...]]]:
+    """Return the arms of each panel of figure 8: of a setting, or all arms of the only system.
+
+    Args:
+        table: the pooled precision by part of the route.
+    """
+    arms = table.list_row_arms()
+    if len({system for system, *_ in arms}) == 1:
+        return {f"{arms[0][0]}, all settings": arms}
+    panels: dict[str, list[tuple[str, ...]]] = {}
+    for arm in arms:
+        panels.setdefault(join_arm_names(arm[1:]), []).append(arm)
+    return panels
+
+
 def parse_route_position(part: str) -> float:
     """Return the middle of a part of the route, which is named by its ends in per cent."""
     first, last = part.removesuffix(" %").split("-")

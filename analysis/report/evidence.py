@@ -18,6 +18,7 @@ from analysis.figures.perception import (
     compute_bands_reach,
     compute_odds_range,
     compute_windows_reach,
+    group_along_route_panels,
     render_along_route_figure,
     render_bands_figure,
     render_odds_figure,
@@ -232,18 +233,9 @@ def render_pattern_glossary() -> Markup:
 
 def render_along_route(table: EstimatesTable) -> list[Content]:
     """Return figure 8: a panel for each setting, or one for all if there is one system."""
-    arms = table.list_row_arms()
-    if len({system for system, *_ in arms}) == 1:
-        panels = {f"{arms[0][0]}, all settings": arms}
-    else:
-        settings = dict.fromkeys(arm[1:] for arm in arms)
-        panels = {
-            join_arm_names(setting): [arm for arm in arms if arm[1:] == setting]
-            for setting in settings
-        }
     rendered = [
-        render_figure(render_along_route_figure(table, panel_arms), name)
-        for name, panel_arms in panels.items()
+        render_figure(render_along_route_figure(table, arms), name)
+        for name, arms in group_along_route_panels(table).items()
     ]
     return [
         render_tag("h3", "Figure 8. Average precision along the route"),

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis.comparison import COMPARED_SURROGATES
-from analysis.contrasts import EARLY
 from analysis.report.html import (
     Content,
     Markup,
@@ -19,6 +18,7 @@ from analysis.report.html import (
     render_tag,
 )
 from analysis.statistics.intervals import IntervalEstimate
+from analysis.surrogates import EARLY
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import format_p
 

@@ -11,6 +11,7 @@ import yaml
 
 from analysis.__main__ import main
 from analysis.collection import collect_campaigns
+from analysis.comparison import COMPARED_SURROGATES
 from analysis.routes import RouteWay, resolve_geometries
 from harness.common.errors import UserError
 from harness.records.ledger import append_try
@@ -34,7 +35,9 @@ def test_tables_regress_compare(
     code, out, _ = ran(capsys, "tables", little, "--out", tmp_path, "--format", "csv,latex,parquet")
     assert code == 0
     assert "Figure 8" in out
-    assert (tmp_path / "along_route.svg").read_text().startswith("<?xml")
+    figures = {path.stem: path.read_text() for path in tmp_path.glob("along_route*.svg")}
+    assert set(figures) == {"along_route-none", "along_route-latency"}
+    assert all(text.startswith("<?xml") for text in figures.values())
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".parquet", ".tex", ".svg"}
     code, out, _ = ran(capsys, "regress", little, "--out", tmp_path / "folder")
     assert code == 0
@@ -61,6 +64,12 @@ def test_tables_regress_compare(
     }
     rows = pd.read_csv(tmp_path / "compare.csv")
     times = rows.loc[rows["measure"] == "time to goal, s", "difference"]
+    # rows over shared road carry a mark where one drive of a pair ended earlier
+    early = rows["measure"].isin(list(COMPARED_SURROGATES)) & (rows["one ended earlier"] > 0)
+    assert early.any()
+    for measure, marked in early.groupby(rows["measure"]).any().items():
+        assert (f"{measure} *" in out) == marked
+    assert "  * in " in out
     all_arms = (tmp_path / "compare-all.svg").read_text()
     assert len(times) == 2
     assert all(f", {time:+.1f} s<" in all_arms for time in times)

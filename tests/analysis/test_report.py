@@ -17,11 +17,12 @@ import pytest
 from analysis.__main__ import main
 from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.comparison import COMPARED_SURROGATES
-from analysis.contrasts import EARLY, ArmContrasts, compute_contrasts
+from analysis.contrasts import ArmContrasts, compute_contrasts
 from analysis.report.gather import MOST_STRIPS, gather_report
 from analysis.report.page import SECTIONS, capitalise_note
 from analysis.report.script import SCRIPT
 from analysis.statistics.intervals import compute_expanded_percentiles, sample_bootstrap_weights
+from analysis.surrogates import EARLY
 from analysis.surrogates import SURROGATE_MEASURES as DANGERS
 from harness.records.ledger import append_try
 from tests.analysis import again

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from rich.console import Console
 from crucible.commandline import start_subcommand
 from tests.analysis import test_attack_table, test_radio_table
 from tests.analysis.test_fitting_table import split_words
+from tests.conftest import ROOT
 
 WIDTHS = (60, 80, 120, 200)
 NO_EDGE = 10_000
@@ -96,3 +98,14 @@ def check_widths(prints: KeptPrints, least: int) -> None:
     assert len(held) > least
     for width in WIDTHS:
         assert split_words(prints.print_at(width)) == held
+
+
+def test_every_command_prints_tables_by_the_same_printer() -> None:
+    """What is printed as a table fits any width (`test_fitting_table`); live lines are no table."""
+    modules = {
+        str(file.relative_to(ROOT))
+        for room in ("harness", "agents", "analysis", "studies", "crucible")
+        for file in (ROOT / room).rglob("*.py")
+        if re.search(r"^\s*(from|import) rich\.table\b", file.read_text(), re.MULTILINE)
+    }
+    assert modules == {"harness/common/fitting_table.py", "harness/campaign/printing/progress.py"}
