@@ -195,7 +195,10 @@ def compute_wilson_interval(events: float, n: int, level: float = LEVEL) -> tupl
     z = float(special.ndtri((1 + level) / 2))
     centre = (events + z * z / 2) / (n + z * z)
     reach = z / (n + z * z) * math.sqrt(events * (n - events) / n + z * z / 4)
-    return max(centre - reach, 0.0), min(centre + reach, 1.0)
+    # none and all reach the ends exactly; the formula misses them by rounding
+    low = 0.0 if events == 0 else max(centre - reach, 0.0)
+    high = 1.0 if events == n else min(centre + reach, 1.0)
+    return low, high
 
 
 def compute_clopper_pearson_interval(

@@ -221,15 +221,15 @@ def detect_all(checkout: Path, python: str, folder: Path, exported: Path) -> lis
     system = kind(str(checkout), str(folder), python=python)
     assigned = json.loads((folder / f"assignment-{exported.name}.json").read_text())
     usable = system.properties["modalities"]
-    found = []
+    detected = []
     for scenario in sorted(open_recordings(exported), key=lambda one: one.folder.name):
         kinds = assigned[scenario.folder.name]
         names = list_their_agents(scenario.folder)
         # HEAL puts the first agent of the ego's modality first
         modalities = {name: usable[KINDS.index(kinds[name]) % len(usable)] for name in names}
         moments = scenario.list_moments(int(names[0]))
-        found += [detect(system, scenario, moment, modalities) for moment in moments]
-    return found
+        detected += [detect(system, scenario, moment, modalities) for moment in moments]
+    return detected
 
 
 def detect(
@@ -245,8 +245,8 @@ def detect(
     """
     ego, *partners = modalities
     views = {name: read_view(scenario, int(name), moment) for name in modalities}
-    own = views[ego].lidar_in_world
-    near = [name for name in partners if is_in_reach(views[name].lidar_in_world, own)]
+    place = views[ego].lidar_in_world
+    near = [name for name in partners if is_in_reach(views[name].lidar_in_world, place)]
     # as `OpenCood.perceive` asks, with modalities by the file, and boxes on the ego left in
     system._given = {name: modalities[name] for name in near}
     words, arrays = make_agent_request(make_ego_observation(views[ego]), modalities[ego], 0.0)

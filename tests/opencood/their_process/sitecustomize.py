@@ -43,10 +43,10 @@ def keep_detections(folder: Path) -> None:
         original(boxes, scores, truth, stat, threshold)
         if threshold == 0.5:
             number = len(list(folder.glob("*.npz")))
-            found = [np.zeros((0, 8, 3)), np.zeros(0)]
+            detected = [np.zeros((0, 8, 3)), np.zeros(0)]
             if boxes is not None:
-                found = [boxes.cpu().numpy(), scores.cpu().numpy()]
-            np.savez(folder / f"{number:05d}.npz", *found, truth.cpu().numpy())
+                detected = [boxes.cpu().numpy(), scores.cpu().numpy()]
+            np.savez(folder / f"{number:05d}.npz", *detected, truth.cpu().numpy())
 
     evaluation.caluclate_tp_fp = count_and_keep
     conclude = evaluation.eval_final_results
