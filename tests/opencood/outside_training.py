@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -158,16 +159,20 @@ def run_their_script(
     checkout: Path, python: str, script: str, words: list[str], keep: Path | None
 ) -> None:
     """Run a script of `opencood/tools`; `keep` is a folder for what its evaluation is given."""
-    environment = {
-        **os.environ,
+    environment = {**os.environ, **make_variables(checkout, keep)}
+    command = [python, f"opencood/tools/{script}", *words]
+    if code := subprocess.run(command, cwd=checkout, env=environment, check=False).returncode:
+        sys.exit(f"{script} ended with exit code {code}")
+
+
+def make_variables(checkout: Path, keep: Path | None) -> dict[str, str]:
+    """Return the variables of a process of theirs; with `keep`, points keep their order."""
+    return {
         "PYTHONPATH": f"{THEIR_PROCESS}{os.pathsep}{checkout}",
         "OPENCOOD_CHECKOUT": str(checkout),
         "KEEP_DETECTIONS": str(keep) if keep else "",
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
     }
-    command = [python, f"opencood/tools/{script}", *words]
-    if code := subprocess.run(command, cwd=checkout, env=environment, check=False).returncode:
-        sys.exit(f"{script} ended with exit code {code}")
 
 
 # judging
@@ -187,8 +192,18 @@ def judge(options: argparse.Namespace) -> int:
         run_their_script(checkout, options.python, "inference.py", words, keep=kept)
         said = json.loads((kept / "precisions.json").read_text())
         theirs, truths = read_kept_detections(kept)
-        ours = detect_all(checkout, options.python, folder, exported)
+        # the system's child shuffles points too, unless it is started alike
+        python = write_interpreter(Path(place) / "python", checkout, options.python, kept)
+        ours = detect_all(checkout, str(python), folder, exported)
     return compare(theirs, ours, truths, said)
+
+
+def write_interpreter(file: Path, checkout: Path, python: str, kept: Path) -> Path:
+    """Write a command that starts their Python with the variables of their scripts."""
+    variables = [f"{k}={shlex.quote(v)}" for k, v in make_variables(checkout, kept).items()]
+    file.write_text(f'#!/bin/sh\n{" ".join(variables)} exec {shlex.quote(python)} "$@"\n')
+    file.chmod(0o755)
+    return file
 
 
 def write_judged_settings(folder: Path, exported: Path) -> None:
