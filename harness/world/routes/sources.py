@@ -46,6 +46,17 @@ class RouteSource(ABC):
         """
         return read_nested_hazards(kinds=kinds, routes=routes, maps=maps)
 
+    def further_egos(self, routes: Mapping[str, RouteSpec]) -> Mapping[str, Sequence[RouteSpec]]:
+        """Return the routes of egos that are driven next to the first; by default none.
+
+        Args:
+            routes: of the first egos, by id.
+
+        Returns:
+            By the first ego's route; every further route has its id and its town.
+        """
+        return {}
+
     def files(self) -> Mapping[str, Path]:
         """Return the files that are read, by name: other contents are another campaign."""
         return {}
