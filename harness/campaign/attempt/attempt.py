@@ -99,7 +99,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
         carried = first.driven.perception.agent_sensing
         timing = {
             "seconds": seconds,
-            "ticks": first.driven.drive.ticks,
+            "ticks": max(ego.driven.drive.ticks for ego in egos),
             "processor": get_processor_name(),
             **({} if carried is None else carried.make_timing_record()),
         }

@@ -8,12 +8,18 @@ from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.settings.conditions import build_condition_changes
 from harness.campaign.settings.config import INTERVENTION, find_class
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.routes import build_route_source
 from harness.common.errors import UserError
 from harness.records.arms import ATTACK, COMPUTE, DEFENCE, LINK, Arm, get_absent_value
 from harness.types.agent_sensors import brings_sensors
 
 FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION)
 """Factors whose parts are made for one receiver; with several egos they have not been tried."""
+
+
+def has_several_egos(settings: CampaignSettings) -> bool:
+    """Return whether the source of routes may drive several egos in one attempt."""
+    return build_route_source(settings["routes"]).several_egos
 
 
 def refuse_with_several_egos(

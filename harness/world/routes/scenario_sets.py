@@ -92,7 +92,7 @@ class ScenarioSet(RouteSource):
         if driven not in DRIVEN:
             raise UserError(f"routes.source.driven = {driven}: unknown; valid: {', '.join(DRIVEN)}")
         self._checkout, self._ego, self._town = checkout, ego, town
-        self._all = driven == "all"
+        self.several_egos = driven == "all"
         self._read: dict[str, tuple[SetScenario, RouteSpec]] | None = None
         self._towns: dict[str, int] = {}
 
@@ -139,7 +139,7 @@ class ScenarioSet(RouteSource):
         self._scenarios([])
         towns = ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
         which = f"scenarios: {towns}; those of {self._town} are driven, "
-        if self._all:
+        if self.several_egos:
             return f"{which}with all their egos; records are those of ego {self._ego} first"
         return f"{which}with ego {self._ego}; the others follow their routes as scripts"
 
@@ -147,7 +147,7 @@ class ScenarioSet(RouteSource):
         """Return the egos of a scenario that are driven, the first one first."""
         first = scenario.egos[self._ego]
         others = [ego for ego in scenario.egos if ego is not first]
-        return [first, *others] if self._all else [first]
+        return [first, *others] if self.several_egos else [first]
 
     def _scenarios(self, invalid: list[str] | None) -> dict[str, tuple[SetScenario, RouteSpec]]:
         if self._read is not None:

@@ -22,7 +22,13 @@ from harness.world.routes.hazard_files import read_hazards, read_nested_hazards
 
 
 class RouteSource(ABC):
-    """Routes by their points, and the hazards on them; equal settings give equal ones."""
+    """Routes by their points, and the hazards on them; equal settings give equal ones.
+
+    Attributes:
+        several_egos: whether attempts may have several driven egos.
+    """
+
+    several_egos = False
 
     @abstractmethod
     def routes(self, invalid: list[str] | None = None) -> Iterable[RouteSpec]:
