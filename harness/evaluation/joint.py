@@ -91,19 +91,19 @@ def count_collisions(
         same_seconds: reports of one pair that are no farther apart are one collision
             (`driving.same_actor_seconds`).
     """
-    found: list[EgoCollision] = []
-    last: dict[tuple[int, int], tuple[int, float]] = {}  # place in `found` and time, by pair
+    collisions: list[EgoCollision] = []
+    last: dict[tuple[int, int], tuple[int, float]] = {}  # place in `collisions` and time, by pair
     for report in sorted(reports, key=lambda one: (one.time, one.ego)):
         low, high = sorted((report.ego, report.other))
         pair = low, high
         at, time = last.get(pair, (-1, -math.inf))
         if report.time - time <= same_seconds:
-            known = found[at]
+            known = collisions[at]
             by = tuple(sorted({*known.reported_by, report.ego}))
-            found[at] = replace(known, reported_by=by)
+            collisions[at] = replace(known, reported_by=by)
         else:
-            at = len(found)
-            found.append(
+            at = len(collisions)
+            collisions.append(
                 EgoCollision(
                     egos=pair,
                     time=report.time,
@@ -114,7 +114,7 @@ def count_collisions(
                 )
             )
         last[pair] = at, report.time
-    return found
+    return collisions
 
 
 def find_held_steps(stations: Floats, ticks: Integers, signals: Sequence[SignalInterval]) -> Mask:

@@ -71,16 +71,16 @@ def test_egos_that_share_arrive(tmp_path: Path) -> None:
         assert set(poses.sender) == {"ego", *messages.sender}
         heard.append(set(messages.sender))
     assert heard == [{"ego-1", "ego-2"}, {"ego-0", "ego-2"}, {"ego-0", "ego-1"}]
-    # what one believes of its place is one thing, whoever hears it
+    # what one believes of its place is one thing, for all that hear it
     first, _, third = (read_stored_table(place / "poses.parquet", "poses") for place in places)
-    told = [
+    stated = [
         poses[poses.sender == "ego-1"].set_index("frame").drop(columns="sender")
         for poses in (first, third)
     ]
-    both = told[0].index.intersection(told[1].index)
+    both = stated[0].index.intersection(stated[1].index)
     assert len(both) > 10
-    pd.testing.assert_frame_equal(told[0].loc[both], told[1].loc[both])
-    wrong = told[0].believed_x - told[0].true_x
+    pd.testing.assert_frame_equal(stated[0].loc[both], stated[1].loc[both])
+    wrong = stated[0].believed_x - stated[0].true_x
     assert 0.0 < wrong.abs().max() < 0.61
     # each sees the other as a road user, numbered from itself
     ids = [

@@ -1,4 +1,4 @@
-"""A driven ego as a sender: its system is asked once a step, whoever hears it."""
+"""A driven ego as a sender: its system is asked once a step, for all that hear it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_all_receivers_get_what_was_made_once() -> None:
     assert system.asked == 2
 
 
-def test_a_privileged_system_leaves_each_receiver_out() -> None:
+def test_a_privileged_system_leaves_its_receiver_out() -> None:
     system: PrivilegedSystem = IdealLate()
     sharing = SharingEgo(system)
     # the truth of each receiver has no box of it

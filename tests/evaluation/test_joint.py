@@ -34,12 +34,12 @@ def report(ego: int, other: int, time: float) -> ReportedContact:
 
 def test_all_that_stand_are_a_deadlock_after_the_named_time() -> None:
     enough = int(DEADLOCK_SECONDS / STEP) + 10
-    found = find_deadlock([stand(enough), stand(enough, from_step=5)])
-    assert found is not None
+    deadlock = find_deadlock([stand(enough), stand(enough, from_step=5)])
+    assert deadlock is not None
     # the last one stands from 1 s on
-    assert found.since == pytest.approx(1.0)
-    assert found.time - found.since == pytest.approx(DEADLOCK_SECONDS, abs=STEP + 1e-9)
-    assert found.egos == (0, 1)
+    assert deadlock.since == pytest.approx(1.0)
+    assert deadlock.time - deadlock.since == pytest.approx(DEADLOCK_SECONDS, abs=STEP + 1e-9)
+    assert deadlock.egos == (0, 1)
     # a shorter time is none
     assert find_deadlock([stand(enough - 15), stand(enough - 15)]) is None
     assert find_deadlock([stand(20), stand(20)], seconds=2.0) is not None
@@ -57,9 +57,9 @@ def test_who_moves_is_held_or_is_alone_makes_no_deadlock() -> None:
     # the other has arrived after two seconds: one ego alone is blocked, not in a deadlock
     assert find_deadlock([stand(steps), stand(10)]) is None
     # of three, one has arrived
-    found = find_deadlock([stand(steps), stand(10), stand(steps)])
-    assert found is not None
-    assert found.egos == (0, 2)
+    deadlock = find_deadlock([stand(steps), stand(10), stand(steps)])
+    assert deadlock is not None
+    assert deadlock.egos == (0, 2)
 
 
 def test_a_stop_line_holds_who_stands_close_before_it() -> None:
@@ -73,8 +73,8 @@ def test_a_stop_line_holds_who_stands_close_before_it() -> None:
 
 def test_a_collision_that_both_report_counts_once() -> None:
     reports = [report(1, 0, 4.05), report(0, 1, 4.0), report(0, 2, 4.0), report(0, 1, 20.0)]
-    found = count_collisions(reports, same_seconds=5.0)
-    assert [(one.egos, one.time, one.reported_by) for one in found] == [
+    collisions = count_collisions(reports, same_seconds=5.0)
+    assert [(one.egos, one.time, one.reported_by) for one in collisions] == [
         ((0, 1), 4.0, (0, 1)),
         ((0, 2), 4.0, (0,)),
         ((0, 1), 20.0, (0,)),
