@@ -106,9 +106,9 @@ def test_one_collision_stands_in_both_records(tmp_path: Path) -> None:
     numbers = []
     for place in (folder, folder / "egos" / "1"):
         events = read_stored_table(place / "events.parquet", "events")
-        (row,) = events[events.kind == "collision_vehicle"].itertuples()
-        assert row.time == pytest.approx(collision["time"], abs=0.06)
-        numbers.append(row.actor_id)
+        (row,) = events[events.kind == "collision_vehicle"].to_dict("records")
+        assert row["time"] == pytest.approx(collision["time"], abs=0.06)
+        numbers.append(int(row["actor_id"]))
     # each of the two is the other's actor
     assert numbers[0] == -numbers[1] != 0
 

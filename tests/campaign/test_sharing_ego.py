@@ -7,7 +7,17 @@ import numpy as np
 from agents.ideal_late import IdealLate
 from harness.campaign.attempt.asking import SharingEgo
 from harness.types.systems import PrivilegedSystem, System
-from harness.types.vocabulary import Boxes, GroundTruth, Observation, Pose
+from harness.types.vocabulary import (
+    Boxes,
+    Control,
+    EgoObservation,
+    GroundTruth,
+    Message,
+    Observation,
+    Pose,
+    Route,
+    Step,
+)
 
 
 class CountingSystem(System):
@@ -19,9 +29,15 @@ class CountingSystem(System):
     def __init__(self) -> None:
         self.asked = 0
 
+    def reset(self, seed: int, route: Route) -> None:
+        pass
+
     def share(self, observation: Observation) -> Boxes:
         self.asked += 1
         return make_boxes(self.asked)
+
+    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
+        return Step(Control(), Boxes.none(), Boxes.none())
 
 
 def make_boxes(count: int) -> Boxes:

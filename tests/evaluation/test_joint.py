@@ -25,7 +25,9 @@ STEP = 0.2
 def stand(steps: int, *, from_step: int = 0, held: bool = False) -> EgoTrack:
     """Return an ego that drives until a step, and stands from then on."""
     speeds = np.where(np.arange(steps) < from_step, 5.0, 0.0)
-    return EgoTrack(times=STEP * np.arange(steps), speeds=speeds, held=np.full(steps, held))
+    return EgoTrack(
+        times=np.arange(steps, dtype=np.float64) * STEP, speeds=speeds, held=np.full(steps, held)
+    )
 
 
 def report(ego: int, other: int, time: float) -> ReportedContact:
@@ -48,7 +50,9 @@ def test_all_that_stand_are_a_deadlock_after_the_named_time() -> None:
 def test_who_moves_is_held_or_is_alone_makes_no_deadlock() -> None:
     steps = int(DEADLOCK_SECONDS / STEP) + 10
     moving = EgoTrack(
-        times=STEP * np.arange(steps), speeds=np.full(steps, 3.0), held=np.zeros(steps, np.bool_)
+        times=np.arange(steps, dtype=np.float64) * STEP,
+        speeds=np.full(steps, 3.0),
+        held=np.zeros(steps, np.bool_),
     )
     assert find_deadlock([stand(steps), moving]) is None
     assert find_deadlock([stand(steps), stand(steps, held=True)]) is None
