@@ -37,7 +37,7 @@ from harness.records.schema import (
     ROWS_A_STEP,
     VERSION,
 )
-from harness.records.writing import EPISODES
+from harness.records.writing import EGOS, EPISODES
 
 if TYPE_CHECKING:  # loading pandas takes half a second, and only tables need it
     import pandas as pd
@@ -136,6 +136,17 @@ class CampaignRecords:
         """
         return self._get_folder(key) / "result.json"
 
+    def list_ego_folders(self, key: AttemptKey) -> list[Path]:
+        """Return the folders with the records of an attempt's egos, that of the first ego first.
+
+        A packed campaign has those of the first ego only.
+
+        Args:
+            key: a finished attempt.
+        """
+        place = self._get_folder(key)
+        return [place, *(place / EGOS / str(number) for number in list_ego_numbers(place))]
+
     def read_timing(self, key: AttemptKey) -> dict[str, Any]:
         """Return an attempt's `timing.json`.
 
@@ -204,6 +215,22 @@ class CampaignRecords:
     @cached_property
     def _known(self) -> dict[AttemptKey, Path]:
         return find_finished_tries(self.folder)
+
+
+def list_ego_numbers(place: Path) -> list[int]:
+    """Return the numbers of the further egos that an attempt has records of.
+
+    Args:
+        place: folder of the try.
+
+    Raises:
+        UserError: a link lies in the way.
+    """
+    folder = place / EGOS
+    refuse_link(folder)
+    if not folder.is_dir():
+        return []
+    return sorted(int(path.name) for path in folder.iterdir() if path.name.isdecimal())
 
 
 def read_campaign_header(file: Path) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from harness.records.keys import AttemptKey
 from harness.records.schema import ALL_TABLES, TABLES
 
 EPISODES = "episodes"
+EGOS = "egos"
+"""Of a try's folder: records of further driven egos, each in a folder of its number."""
 FILMS = "films"
 """Of a campaign's folder, where `crucible replay` writes what no option names."""
 FILES = {*(f"{name}.parquet" for name in TABLES), "result.json"}
@@ -32,50 +34,15 @@ DELTAS = dict.fromkeys(TABLES["tracks"].names, "DELTA_BINARY_PACKED")
 """How columns are written whose values differ little from row to row."""
 
 
-class EpisodeWriter:
-    """The folder of one try, as long as it is being written.
-
-    A context manager: without `commit_records` nothing is left when it exits.
+class RecordFolder:
+    """A folder into which the tables and results of an ego are written.
 
     Attributes:
-        place: the folder of the try once it is committed.
+        folder: where the files are made.
     """
 
-    def __init__(self, campaign: Path, key: AttemptKey, number: int) -> None:
-        self.place = campaign / EPISODES / key.path / f"try{number}"
-        self._campaign = campaign
-        self._scratch = self.place.with_name(f".{self.place.name}.{os.getpid()}")
-
-    def __enter__(self) -> EpisodeWriter:
-        try:
-            self._refuse_links()
-            self._scratch.parent.mkdir(parents=True, exist_ok=True)
-            # what a process that was killed has left in the same attempt
-            for left in self._scratch.parent.glob(".try*"):
-                if left.is_symlink():
-                    left.unlink()
-                else:
-                    shutil.rmtree(left)
-            self._scratch.mkdir()
-        except OSError as problem:
-            raise classify_disk_problem(problem) from None
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        shutil.rmtree(self._scratch, ignore_errors=True)
-
-    def _refuse_links(self) -> None:
-        """Refuse to write through a link that lies between the campaign and the try."""
-        for folder in self.place.parents:
-            if folder == self._campaign:
-                return
-            if folder.is_symlink():
-                raise AttemptError("disk", f"{folder}: {LINK}")
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def write_table(
         self,
@@ -107,7 +74,7 @@ class EpisodeWriter:
         if set(columns) != set(schema.names):
             raise ValueError(f"{name}: {sorted(set(columns) ^ set(schema.names))}")
         arrays = [_make_column_array(columns[field.name], field) for field in schema]
-        file = self._scratch / f"{name}.parquet"
+        file = self.folder / f"{name}.parquet"
         try:
             pq.write_table(
                 pa.Table.from_arrays(arrays, schema=schema),
@@ -120,11 +87,75 @@ class EpisodeWriter:
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
         """Write `<name>.json`: sorted, ASCII, finite numbers only."""
         text = json.dumps(content, sort_keys=True, indent=1, allow_nan=False)
-        file = self._scratch / f"{name}.json"
+        file = self.folder / f"{name}.json"
         try:
             file.write_text(text + "\n", encoding="ascii")
         except OSError as problem:
             raise classify_disk_problem(problem, file) from None
+
+
+class EpisodeWriter(RecordFolder):
+    """The folder of one try, as long as it is being written.
+
+    A context manager: without `commit_records` nothing is left when it exits.
+
+    Attributes:
+        place: the folder of the try once it is committed.
+    """
+
+    def __init__(self, campaign: Path, key: AttemptKey, number: int) -> None:
+        self.place = campaign / EPISODES / key.path / f"try{number}"
+        self._campaign = campaign
+        super().__init__(self.place.with_name(f".{self.place.name}.{os.getpid()}"))
+        self._egos: list[RecordFolder] = []
+
+    def __enter__(self) -> EpisodeWriter:
+        try:
+            self._refuse_links()
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            # what a process that was killed has left in the same attempt
+            for left in self.folder.parent.glob(".try*"):
+                if left.is_symlink():
+                    left.unlink()
+                else:
+                    shutil.rmtree(left)
+            self.folder.mkdir()
+        except OSError as problem:
+            raise classify_disk_problem(problem) from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _refuse_links(self) -> None:
+        """Refuse to write through a link that lies between the campaign and the try."""
+        for folder in self.place.parents:
+            if folder == self._campaign:
+                return
+            if folder.is_symlink():
+                raise AttemptError("disk", f"{folder}: {LINK}")
+
+    def open_ego(self, number: int) -> RecordFolder:
+        """Return the folder of a further driven ego, which must be as whole as the first one's.
+
+        Args:
+            number: of the ego, from 1.
+
+        Raises:
+            AttemptError: the disk is full, or cannot be written.
+        """
+        folder = self.folder / EGOS / str(number)
+        try:
+            folder.mkdir(parents=True)
+        except OSError as problem:
+            raise classify_disk_problem(problem, folder) from None
+        self._egos.append(RecordFolder(folder))
+        return self._egos[-1]
 
     def commit_records(self) -> Path:
         """Bring everything to the disk, then into its place.
@@ -136,14 +167,17 @@ class EpisodeWriter:
             AttemptError: the disk is full, or cannot be written.
         """
         try:
-            files = sorted(self._scratch.iterdir())
-            if missing := FILES - {file.name for file in files}:
-                raise ValueError(f"not written: {', '.join(sorted(missing))}")
-            # contents first, then the folder that lists them
-            for path in (*files, self._scratch):
-                _sync_to_disk(path)
+            # of further egos first; of each its contents, then the folder that lists them
+            for written in (*self._egos, self):
+                files = sorted(path for path in written.folder.iterdir() if path.name != EGOS)
+                if missing := FILES - {file.name for file in files}:
+                    raise ValueError(f"not written: {', '.join(sorted(missing))}")
+                for path in (*files, written.folder):
+                    _sync_to_disk(path)
+            if self._egos:
+                _sync_to_disk(self.folder / EGOS)
             # the commit; the new names must be on the disk as well
-            self._scratch.rename(self.place)
+            self.folder.rename(self.place)
             for folder in self.place.parents:
                 _sync_to_disk(folder)
                 if folder == self._campaign:

@@ -18,6 +18,8 @@ from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.poses import to_carla_transform, to_pose
 
 MODELS = ("vehicle.lincoln.mkz_2017", "vehicle.lincoln.mkz", "vehicle.tesla.model3")
+ROLE = "hero"
+"""CARLA's role of a vehicle under test."""
 AHEAD, BACK = 20, 5
 """Rows of the route, one for each metre, in which the ego is looked for."""
 DROP = 0.3
@@ -50,13 +52,20 @@ class EgoContact:
 class EgoVehicle:
     """The car on its route."""
 
-    def __init__(self, context: AttemptContext) -> None:
+    def __init__(self, context: AttemptContext, number: int = 0) -> None:
+        """Put the car at the start of its route.
+
+        Args:
+            context: with its route.
+            number: 0 for the first ego of an attempt.
+        """
+        self.present = True
         self._route = context.route
         self._row = 0
         self._reports: SimpleQueue[tuple[int, int, str]] = SimpleQueue()
         self._waiting: list[tuple[int, int, str]] = []
         self._past: deque[carla.WorldSnapshot] = deque(maxlen=4)
-        self.actor = spawn_ego(context)
+        self.actor = spawn_ego(context, name_ego_role(number))
         blueprint = context.world.get_blueprint_library().find("sensor.other.collision")
         self._feeler = context.world.spawn_actor(blueprint, carla.Transform(), self.actor)
         self._feeler.listen(self._record_contact)
@@ -133,7 +142,10 @@ class EgoVehicle:
         )
 
     def destroy_ego(self) -> None:
-        """Leave the world."""
+        """Leave the world, once."""
+        if not self.present:
+            return
+        self.present = False
         self._feeler.stop()
         self._feeler.destroy()
         self.actor.destroy()
@@ -181,12 +193,17 @@ class EgoVehicle:
         return math.hypot(velocity.x, velocity.y), float(closing.length())
 
 
-def spawn_ego(context: AttemptContext) -> carla.Vehicle:
+def name_ego_role(number: int) -> str:
+    """Return the role of an ego by its number, as leaderboards with several egos name it."""
+    return f"{ROLE}_{number}" if number else ROLE
+
+
+def spawn_ego(context: AttemptContext, role: str) -> carla.Vehicle:
     """Put the ego at the start of its route."""
     library = context.world.get_blueprint_library()
     known = {blueprint.id for blueprint in library}
     blueprint = library.find(next(model for model in MODELS if model in known))
-    blueprint.set_attribute("role_name", "hero")
+    blueprint.set_attribute("role_name", role)
     if blueprint.has_attribute("color"):
         blueprint.set_attribute("color", "255,255,255")
     x, y, z = context.route.xyz[0]

@@ -8,7 +8,7 @@ nothing. Roadside units are moved, never spawned again: CARLA fails after thousa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, get_args
 
@@ -236,6 +236,7 @@ class PartnerFleet:
         settings: who may be a partner.
         units: roadside units of the cooperation.
         vehicles: background vehicles with a rig.
+        egos: other driven egos; their LiDARs scan for themselves.
         refers_to_units: whether `units` are the reference rig as well.
     """
 
@@ -243,6 +244,7 @@ class PartnerFleet:
     roadside_units: RoadsideUnitSpawner
     units: list[ScanningPartner] = field(default_factory=list)
     vehicles: list[ScanningPartner] = field(default_factory=list)
+    egos: list[ScanningPartner] = field(default_factory=list)
     reference: ReferenceUnits | None = None  # None where those among `units` are the reference, too
     refers_to_units: bool = False
     doubles: dict[str, str] = field(default_factory=dict)
@@ -269,7 +271,8 @@ class PartnerFleet:
         self._update_vehicle_places(snapshot)
         # the limit of vehicles first, then that of all partners
         vehicles = self._select_in_range(ego, self.vehicles)[: self.settings.connected]
-        self._sharing = self._select_in_range(ego, [*units, *vehicles])[: self.settings.maximum]
+        candidates = [*units, *vehicles, *self.egos]
+        self._sharing = self._select_in_range(ego, candidates)[: self.settings.maximum]
         # only those that are used scan: an idle sensor costs nothing
         for partner in self._list_partners():
             if partner in self._sharing or partner in self._referred:
@@ -277,11 +280,14 @@ class PartnerFleet:
             else:
                 partner.post.stop_scanning()
 
-    def collect_scans(self, frame: int) -> PartnerScans:
+    def collect_scans(
+        self, frame: int, of_egos: Mapping[ScanningPost, LidarScan] | None = None
+    ) -> PartnerScans:
         """Return what the sharing partners and the reference rig scanned in this frame.
 
         Args:
             frame: the tick in which they swept.
+            of_egos: what the LiDARs of driven egos scanned, read before.
         """
         used = [
             partner
@@ -290,6 +296,7 @@ class PartnerFleet:
         ]
         # a unit that is both partner and reference is read once
         scans = {partner.post: partner.post.collect_scan(frame) for partner in used}
+        scans |= of_egos or {}
         shared = [(partner, scans[partner.post]) for partner in self._sharing]
         shared += [
             (replace(partner, sender=self.doubles[partner.sender]), scan)
@@ -311,7 +318,7 @@ class PartnerFleet:
         return [*self.units, *self.vehicles, *apart]
 
     def _update_vehicle_places(self, snapshot: carla.WorldSnapshot) -> None:
-        for partner in self.vehicles:
+        for partner in (*self.vehicles, *self.egos):
             carrier = snapshot.find(partner.carrier)
             if carrier is None:
                 partner.place = (math.inf, math.inf)

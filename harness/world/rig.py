@@ -344,9 +344,10 @@ class ScanningPost:
         return bool(data.frame == frame)
 
     def destroy_sensors(self) -> None:
-        """Leave the world."""
+        """Leave the world, once."""
         self.stop_scanning()
-        for sensor in self._sensors:
+        sensors, self._sensors = self._sensors, []
+        for sensor in sensors:
             sensor.destroy()
 
     def _compute_lidar_pose(self, transform: carla.Transform) -> Pose:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.evaluation.joint import SUCCESS
 from studies.outside_results.driven_route import DrivenRoute
 
 KINDS = (
@@ -26,8 +27,6 @@ KINDS = (
 EGO = re.compile(r"(?P<scene>.+)/ego_vehicle_(?P<number>\d+)")
 FORGIVEN = {"red_light": 0.7, "stop_infraction": 0.8}
 """Infractions that cost nothing, with their factors."""
-SUCCESS = 99.95
-"""Points above which a scene is a success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,7 +148,7 @@ def spoil(campaign: Path, table: str, changed: Mapping[str, object]) -> Path:
     result |= {name: [value] * len(columns) for name, value in changed.items()}
     file = next(campaign.glob(f"episodes/**/{table}.parquet"))
     writer = EpisodeWriter(campaign, KEY, 2)
-    writer._scratch = file.parent
+    writer.folder = file.parent
     writer.write_table(table, result)
     return file
 

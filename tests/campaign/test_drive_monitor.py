@@ -14,8 +14,8 @@ import pytest
 import harness.carlite.towns
 from agents.perception.loading import FOLDER
 from harness.campaign.attempt.drive_monitor import measure_nearest_lane
+from harness.campaign.attempt.ego_parts import set_up_system
 from harness.campaign.attempt.lidar_hits import count_hits_by_lidar
-from harness.campaign.attempt.setting_up import set_up_system
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.settings.declared import PartSettings
 from harness.common.errors import AttemptError

@@ -138,6 +138,51 @@ def test_mdrive_has_actors_with_triggers(tmp_path: Path) -> None:
     assert scripts["entity_1"]["whose"] == "Vehicle 1"
 
 
+def test_all_egos_are_driven_and_nothing_of_them_is_scripted(tmp_path: Path) -> None:
+    checkout = str(write_interdrive(tmp_path))
+    source = InterDriveRoutes(checkout, town=TOWN, driven="all")
+    assert "are driven, with all their egos" in source.describe_origin()
+    routes = {route.id: route for route in source.routes()}
+    assert source.hazards(routes, KINDS, None) == []
+    further = source.further_egos(routes)
+    assert list(further) == ["r2_a_ins_c", "r10_a_ins_ss"]
+    (other,) = further["r2_a_ins_c"]
+    assert (other.id, other.town) == ("r2_a_ins_c", TOWN)
+    np.testing.assert_allclose(other.keypoints[-1, :2], TURN[-1])
+    # the chosen ego comes first, whatever its number
+    second = InterDriveRoutes(checkout, ego=1, town=TOWN, driven="all")
+    routes = {route.id: route for route in second.routes()}
+    np.testing.assert_allclose(routes["r2_a_ins_c"].keypoints[-1, :2], TURN[-1])
+    (other,) = second.further_egos(routes)["r2_a_ins_c"]
+    np.testing.assert_allclose(other.keypoints[-1, :2], STREET[-1])
+    # one driven ego has none next to it
+    one = InterDriveRoutes(checkout, town=TOWN)
+    assert not one.several_egos
+    assert list(one.further_egos(routes).values()) == [[], []]
+
+
+def test_a_script_that_waits_for_a_driven_ego_knows_its_role(tmp_path: Path) -> None:
+    checkout = str(write_mdrive(tmp_path))
+    scripts = script(MDriveRoutes(checkout, town=TOWN, driven="all"))
+    assert list(scripts) == ["entity_1", "entity_2"]
+    assert scripts["entity_1"]["whose"] == "ego"
+    # it waits for Vehicle 1, which is the second of those that are driven
+    scripts = script(MDriveRoutes(checkout, ego=1, town=TOWN, driven="all"))
+    assert scripts["entity_1"]["whose"] == "hero_1"
+
+
+def test_driven_egos_must_be_of_one_town(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"routes\.source\.driven = two: unknown; valid: one, all"):
+        InterDriveRoutes(str(tmp_path), driven="two")
+    scene = tmp_path / InterDriveRoutes.folder / "r4_c_ins_c"
+    write_points(scene / "r4_c_ins_c_0.xml", STREET)
+    write_points(scene / "r4_c_ins_c_1.xml", STREET, town="Town06")
+    source = InterDriveRoutes(str(tmp_path), town=TOWN, driven="all")
+    routes = {route.id: route for route in source.routes()}
+    with pytest.raises(UserError, match=f"is of Town06, the first ego's route of {TOWN}"):
+        source.further_egos(routes)
+
+
 @pytest.mark.parametrize(
     ("behaviour", "why"),
     [

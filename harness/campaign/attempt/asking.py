@@ -21,3 +21,33 @@ def ask_for_payload(
         if is_privileged(system):
             return system.share(observation, truth)
         return system.share(observation)
+
+
+class SharingEgo:
+    """A driven ego as a sender: what it shares is made by its own system, once a planning step.
+
+    A system with ground truth is asked for each receiver, since the receiver is not among the
+    boxes that it is given.
+
+    Args:
+        system: of this ego.
+    """
+
+    def __init__(self, system: System | PrivilegedSystem) -> None:
+        self._system = system
+        self._frame: int | None = None
+        self._payload: Payload | None = None
+
+    def share(self, observation: Observation, truth: GroundTruth) -> Payload:
+        """Return what this ego sends of a sweep, the same to all receivers.
+
+        Args:
+            observation: of this ego, with the pose that it believes.
+            truth: boxes that a privileged system may use, in this ego's LiDAR frame.
+        """
+        if is_privileged(self._system):
+            return ask_for_payload(self._system, observation, truth)
+        if self._payload is None or self._frame != observation.frame:
+            self._payload = ask_for_payload(self._system, observation, truth)
+            self._frame = observation.frame
+        return self._payload

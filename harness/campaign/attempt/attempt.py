@@ -1,42 +1,25 @@
-"""One attempt: a system drives a route, cooperates, is disturbed; everything is recorded."""
+"""One attempt: systems drive their routes, cooperate, are disturbed; everything is recorded."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from harness.campaign.attempt.compensating import (
-    build_compensation_record,
-    set_up_compensation,
-)
-from harness.campaign.attempt.computing import set_up_computing
-from harness.campaign.attempt.intervening import build_arm_intervention
+from harness.campaign.attempt.ego_drive import EgoDrive
+from harness.campaign.attempt.ego_parts import EgoParts, build_ego_parts
+from harness.campaign.attempt.ego_records import build_ego_result, write_ego_tables
+from harness.campaign.attempt.joint_record import build_joint_record, describe_joint_outcome
 from harness.campaign.attempt.live import LiveView, open_live_view
-from harness.campaign.attempt.perception import PerceptionLoop
 from harness.campaign.attempt.playing import drive_until_over
-from harness.campaign.attempt.recorder import AttemptRecorder
-from harness.campaign.attempt.results import (
-    build_crucible_record,
-    build_driving_record,
-    build_hazard_record,
-    build_pattern_record,
-    build_result_record,
-    describe_channel,
-    describe_drive,
-    select_window_frames,
-)
-from harness.campaign.attempt.security import set_up_defence
+from harness.campaign.attempt.recorder import MapLine
+from harness.campaign.attempt.results import describe_channel, describe_drive
 from harness.campaign.attempt.setting_up import (
-    get_message_window,
+    derive_attempt_seed,
     open_attempt_context,
     set_up_attempt,
-    set_up_brakes,
     set_up_changes,
-    set_up_channel,
-    set_up_driver,
-    set_up_link,
-    set_up_message_format,
-    set_up_system,
 )
 from harness.campaign.attempt.surroundings import list_scenery_near_route
 from harness.campaign.attempt.tasks import AttemptTask, Report
@@ -44,14 +27,11 @@ from harness.campaign.attempt.town_map import list_map_lines
 from harness.campaign.folder.assignments import read_assignment
 from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.settings.config import build_part
-from harness.campaign.settings.cooperation import build_arm_cooperation
-from harness.campaign.settings.declared import CampaignSettings
+from harness.common.errors import AttemptError
 from harness.common.kernels import get_processor_name
-from harness.evaluation.driving import DriveEvaluation
-from harness.evaluation.windows import WindowRules
 from harness.records.message_usage import MessageUsage
 from harness.records.writing import EpisodeWriter
-from harness.types.systems import get_fusion_stage
+from harness.world.changes.applied import AppliedChanges
 
 
 def run_attempt_task(task: AttemptTask, report: Report) -> str:
@@ -63,20 +43,16 @@ def run_attempt_task(task: AttemptTask, report: Report) -> str:
 def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     """Drive, write the records, and return a one-line description of the outcome."""
     began = time.monotonic()
-    # settings of the campaign, and what this arm makes of them
+    # settings of the campaign, and what this arm makes of them for each ego
     settings = load_campaign_header(task.folder / "campaign.yaml")["settings"]
     assignment = read_assignment(task.folder, task.key.route, task.key.arm.condition)
-    system = set_up_system(settings, task.key.arm.system)
-    set_up_driver(settings, task.key.arm, system)
-    channel = set_up_channel(settings, task.key.arm, get_message_window(system, settings))
-    channel.link = set_up_link(settings, task.key.arm)
-    channel.message_format = set_up_message_format(settings, task.key.arm)
+    routes = [assignment.route, *assignment.further]
+    seed = derive_attempt_seed(task, assignment.route)
+    parts = [
+        build_ego_parts(settings, task.key.arm, number=number, seed=seed)
+        for number in range(len(routes))
+    ]
     changes = set_up_changes(settings, task.key.arm.condition)
-    cooperation = build_arm_cooperation(settings, task.key.arm)
-    # rules are applied to samples of ticks, whatever made them
-    drive = DriveEvaluation(
-        rules=build_part(settings["driving"], "driving"), route_length=assignment.route.length
-    )
     # drive: all actors are gone from the world when the inner block ends
     with open_attempt_context(task, assignment.route, settings["tick"]) as usual:
         # scene changes may alter weather, map lines or noise before anything is spawned
@@ -84,129 +60,107 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
         lines = list_map_lines(context.map, context.route)
         view.begin(lines)
         with set_up_attempt(
-            context,
-            assignment,
-            settings=settings,
-            system=system,
-            channel=channel,
-            changes=changes,
-            cooperation=cooperation,
-            intervening=build_arm_intervention(settings, task.key.arm, context.seed),
-            brakes=set_up_brakes(settings, task.key.arm),
-            defence=set_up_defence(settings, task.key.arm),
-            compensation=set_up_compensation(settings, task.key.arm),
-            computing=set_up_computing(settings, task.key.arm),
-            view=view,
+            context, assignment, settings=settings, parts=parts, changes=changes, view=view
         ) as actors:
-            recorder = drive_until_over(
+            egos = drive_until_over(
                 context,
                 actors,
                 every=settings["perceive_every"],
-                drive=drive,
                 keeps_points=settings["record"]["points"],
                 kept_cameras=settings["record"].get("pictures") or [],
                 report=report,
             )
-            seconds = {"set_up": actors.perception.started - began, **actors.perception.seconds}
-            # parts of `system`
-            if actors.perception.security.attack is not None:
-                seconds["attack"] = actors.perception.security.attack.lying_seconds
-            if actors.perception.security.defence is not None:
-                seconds["defence"] = actors.perception.security.seconds
-        scenery = list_scenery_near_route(context.world, context.route)
+            seconds = sum_seconds(egos, began)
+        surroundings: list[tuple[Sequence[MapLine], Mapping[str, Sequence[Any]]]] = [
+            (lines, list_scenery_near_route(context.world, context.route)),
+            *(
+                (list_map_lines(context.map, route), list_scenery_near_route(context.world, route))
+                for route in assignment.further
+            ),
+        ]
     # a drive whose messages or scene were not as asked is no result
-    channel.audit.verify_deliveries()
-    if actors.perception.computing is not None:
-        actors.perception.computing.verify_controls()
-    changes.verify_senders({sender for sender, _ in channel.audit.records})
+    verify_egos(egos, parts, changes)
+    coefficients = build_part(settings["scoring"], "scoring")
     # write: the folder appears under its name only when every file of it is there
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
-        perception = actors.perception
-        recorder.write_tables(
-            writer,
-            channel.audit.close_audit(),
-            lines=lines,
-            scenery=scenery,
-            metrics=perception.metrics,
-            carriages=None if channel.link is None else channel.link.carriages,
-            formatted=None if channel.message_format is None else channel.message_format.rows,
-            segments=channel.segments,
-            cams=None if channel.awareness is None else channel.awareness.rows,
-            security=perception.security.tables,
-            moved=None if (moving := perception.compensation) is None else moving.rows,
-            computing=perception.computing,
-            clocks=channel.of_clocks,
-        )
-        messages = {
-            "reads": system.reads_messages,
-            "fusion": get_fusion_stage(system),
-            **channel.audit.build_record(),
-            **perception.security.build_record(),
-            **({} if moving is None else build_compensation_record(moving)),
-        }
-        result = build_drive_result(
-            task,
-            settings,
-            drive=drive,
-            recorder=recorder,
-            perception=perception,
-            messages=messages,
-            seed=context.seed,
-        )
-        writer.write_json("result", result)
+        joint = build_joint_record(egos, coefficients) if len(egos) > 1 else None
+        results = []
+        for ego, part, (near, scenery) in zip(egos, parts, surroundings, strict=True):
+            folder = writer.open_ego(ego.driven.number) if ego.driven.number else writer
+            write_ego_tables(folder, ego, part, lines=near, scenery=scenery)
+            result = build_ego_result(task, settings, ego=ego, parts=part, seed=context.seed)
+            if joint is not None:
+                result["crucible"]["ego"] = ego.driven.number
+                result["crucible"] |= {} if ego.driven.number else {"joint": joint}
+            folder.write_json("result", result)
+            results.append(result)
         seconds["total"] = time.monotonic() - began
-        carried = perception.agent_sensing
+        first, result = egos[0], results[0]
+        carried = first.driven.perception.agent_sensing
         timing = {
             "seconds": seconds,
-            "ticks": drive.ticks,
+            "ticks": max(ego.driven.drive.ticks for ego in egos),
             "processor": get_processor_name(),
             **({} if carried is None else carried.make_timing_record()),
         }
         writer.write_json("timing", timing)
         writer.commit_records()
     # say how it ended
-    view.end(drive, result["crucible"]["driving_score"], recorder.hazards)
-    words = describe_drive(drive, result["crucible"]["driving_score"], recorder.hazards)
+    drive, hazards = first.driven.drive, first.recorder.hazards
+    view.end(drive, result["crucible"]["driving_score"], hazards)
+    words = describe_drive(drive, result["crucible"]["driving_score"], hazards)
+    words += "" if joint is None else describe_joint_outcome(joint)
     return words + describe_channel(MessageUsage.from_result(result))
 
 
-def build_drive_result(
-    task: AttemptTask,
-    settings: CampaignSettings,
-    *,
-    drive: DriveEvaluation,
-    recorder: AttemptRecorder,
-    perception: PerceptionLoop,
-    messages: dict[str, Any],
-    seed: int,
-) -> dict[str, Any]:
-    """Return the whole result of a drive."""
-    coefficients = build_part(settings["scoring"], "scoring")
-    # planning steps before the end of the drive, whose patterns are counted apart
-    end = drive.violation.time if drive.violation else drive.last_time
-    rules: WindowRules = build_part(settings["windows"], "windows")
-    in_windows = select_window_frames(recorder.frames, drive, end - recorder.start, rules)
-    # what the Leaderboard writes, and below its key `crucible` what it does not know
-    result = build_result_record(task.key, drive, coefficients, recorder)
-    driving = build_driving_record(drive, coefficients, recorder)
-    metrics = perception.metrics.collect_attempt_values(
-        recorder.frames, drive, driving["driving_score"]
-    )
-    result["crucible"] = build_crucible_record(
-        **driving,
-        patterns=build_pattern_record(recorder.frames, in_windows),
-        average_precision=perception.precision.build_record(in_windows["end_10s"]),
-        messages=messages,
-        attempt={**task.key.to_record(), "episode_seed": seed, "simulator": task.simulator},
-        hazards=build_hazard_record(recorder),
-        surrogates=recorder.surrogates,
-        **({"metrics": metrics} if metrics else {}),
-        **perception.make_intervention_record(),
-        **({"computing": perception.computing.build_record()} if perception.computing else {}),
-        **(
-            {"agent_sensors": carried.make_record()}
-            if (carried := perception.agent_sensing)
-            else {}
-        ),
-    )
-    return result
+def sum_seconds(egos: Sequence[EgoDrive], began: float) -> dict[str, float]:
+    """Return the seconds by the clock that an attempt took, by part; of all egos together.
+
+    Args:
+        egos: the first one first.
+        began: when the attempt began.
+    """
+    perceptions = [ego.driven.perception for ego in egos]
+    seconds = {"set_up": perceptions[0].started - began, **perceptions[0].seconds}
+    for perception in perceptions[1:]:
+        for part, more in perception.seconds.items():
+            seconds[part] += more
+    # parts of `system`
+    security = perceptions[0].security
+    if security.attack is not None:
+        seconds["attack"] = security.attack.lying_seconds
+    if security.defence is not None:
+        seconds["defence"] = security.seconds
+    return seconds
+
+
+def verify_egos(
+    egos: Sequence[EgoDrive], parts: Sequence[EgoParts], changes: AppliedChanges
+) -> None:
+    """Fail the attempt if messages, controls or senders were not as asked.
+
+    Args:
+        egos: the first one first.
+        parts: of each.
+        changes: of the scene.
+
+    Raises:
+        AttemptError: of several egos, the message names the one.
+    """
+    for ego, part in zip(egos, parts, strict=True):
+        with name_ego(ego.driven.number, len(egos)):
+            part.channel.audit.verify_deliveries()
+            if part.computing is not None:
+                part.computing.verify_controls()
+            changes.verify_senders({sender for sender, _ in part.channel.audit.records})
+
+
+@contextmanager
+def name_ego(number: int, egos: int) -> Iterator[None]:
+    """Name the ego in what fails an attempt with several."""
+    try:
+        yield
+    except AttemptError as problem:
+        if egos == 1:
+            raise
+        raise AttemptError(problem.failure, f"ego {number}: {problem}") from problem

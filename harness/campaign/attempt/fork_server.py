@@ -70,7 +70,7 @@ def preload_campaign(folder: Path) -> None:
     """Import what a campaign's settings name, and make the systems that may be made here."""
     from harness.campaign.attempt import (  # noqa: PLC0415 - a second; may be missing parts
         attempt,  # noqa: F401 - loads all that an attempt needs
-        setting_up,
+        ego_parts,
     )
 
     with suppress(ImportError):
@@ -90,7 +90,7 @@ def preload_campaign(folder: Path) -> None:
                 system = build_part(part, f"system.{name}")
                 hold_network_kernels(settings)
                 system.warm_up()
-                setting_up.made_before[name] = system
+                ego_parts.made_before[name] = system
 
 
 def serve_forks(requests: socket.socket) -> None:

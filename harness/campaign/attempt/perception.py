@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import carla
 
 from harness.campaign.attempt.agent_sensing import AgentSensing, make_tick_observation
-from harness.campaign.attempt.air import (
-    list_blocking_boxes,
-    note_surroundings,
-    read_carriers,
-)
-from harness.campaign.attempt.asking import ask_for_payload
 from harness.campaign.attempt.blame import SystemBlame
-from harness.campaign.attempt.computing import AttemptComputing, measure_ego, note_sender
+from harness.campaign.attempt.computing import AttemptComputing, measure_ego
+from harness.campaign.attempt.exchange import MessageExchange, select_truth
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -50,21 +44,15 @@ from harness.types.systems import (
     is_privileged,
 )
 from harness.types.vocabulary import (
-    CarrierState,
     Control,
-    EgoObservation,
-    GroundTruth,
     Integers,
     LightAhead,
-    Message,
-    Observation,
-    Pose,
     Step,
 )
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.cameras import CameraPlace
 from harness.world.ego import EgoVehicle
-from harness.world.partners import PartnerFleet, PartnerScans, ScanningPartner
+from harness.world.partners import PartnerFleet, PartnerScans
 from harness.world.rig import LidarMount, LidarScan, ScanningPost
 from harness.world.scene import (
     GroundTruthScene,
@@ -84,6 +72,7 @@ class PerceptionLoop:
         context: AttemptContext,
         system: System | PrivilegedSystem,
         *,
+        number: int = 0,
         channel: Channel,
         partners: PartnerFleet,
         ego: EgoVehicle,
@@ -118,33 +107,52 @@ class PerceptionLoop:
         self.counts_after_sensing = counts_after_sensing
         self._system = system
         self._channel = channel
-        self._carriers: dict[str, CarrierState] = {}  # connected vehicles, if they send CAMs
-        self._ego_id = ego.actor.id
+        self.ego_id = ego.actor.id
         self._mount = mount
         self._rules = rules
         self._parked = list_parked_boxes(context.world)
-        if channel.link is not None:
-            self._blocking = list_blocking_boxes(context.world, self._parked)
-        self._post = ScanningPost(
+        seed = context.compute_noise_seed("ego")
+        if number:
+            seed = context.compute_noise_seed("ego", str(number))
+        self.post = ScanningPost(
             context,
             mount,
             period=period,
             reads_points=reads_points,
             reads_surfaces=reads_surfaces,
             carrier=ego.actor,
-            noise_seed=context.compute_noise_seed("ego"),
+            noise_seed=seed,
             cameras=cameras,
+        )
+        self.exchange = MessageExchange(
+            context,
+            system,
+            channel=channel,
+            partners=partners,
+            post=self.post,
+            ego_id=self.ego_id,
+            parked=self._parked,
+            security=self.security,
+            compensation=compensation,
+            computing=computing,
         )
 
     def open_lidar(self) -> None:
         """Open the ego's LiDAR: from now on it sweeps once in a planning period."""
-        self._post.start_scanning()
+        self.post.start_scanning()
         if self.agent_sensing is not None:
             self.agent_sensing.sensors.start()
 
     def has_sweep(self, frame: int) -> bool:
         """Return whether the LiDARs sweep in this frame."""
-        return self._post.has_sweep_in_frame(frame)
+        return self.post.has_sweep_in_frame(frame)
+
+    def collect_scan(self, frame: int) -> LidarScan:
+        """Return the sweep of the ego's LiDAR in this frame."""
+        clock = time.perf_counter()
+        scan = self.post.collect_scan(frame)
+        self._add_seconds("sensors", clock)
+        return scan
 
     def run_planning_step(
         self,
@@ -154,17 +162,26 @@ class PerceptionLoop:
         recorder: AttemptRecorder,
         *,
         snapshot: carla.WorldSnapshot,
+        scans: Mapping[ScanningPost, LidarScan],
     ) -> Control:
-        """Sense, share, decide, record; return what the system wants of the ego."""
+        """Sense, share, decide, record; return what the system wants of the ego.
+
+        Args:
+            state: of the ego.
+            scene: all road users.
+            lights: ahead on the route.
+            recorder: of the ego.
+            snapshot: of this tick.
+            scans: the sweeps of all driven egos.
+        """
         # sense: every LiDAR's sweep of this frame
         clock = time.perf_counter()
-        ego_scan = self._post.collect_scan(state.frame)
-        sweeps = self.partners.collect_scans(state.frame)
+        ego_scan = scans[self.post]
+        sweeps = self.partners.collect_scans(state.frame, scans)
         clock = self._add_seconds("sensors", clock)
         sensed = self._sense(state, scene, ego_scan, sweeps)
         # share and decide
-        self._carriers = read_carriers(self._channel, sensed, scene, snapshot)
-        shared = self._share(sensed, scene, lights, recorder)
+        shared = self.exchange.share_step(sensed, scene, lights, recorder, snapshot=snapshot)
         with measure_ego(self.computing):
             answer = self._decide(sensed, shared, recorder.first_frame, snapshot)
         clock = self._add_seconds("system", clock)
@@ -190,7 +207,7 @@ class PerceptionLoop:
                 step,
                 self._channel.audit.records.values(),
                 start=recorder.start,
-                ego_id=self._ego_id,
+                ego_id=self.ego_id,
             )
         )
         return answer.control
@@ -200,7 +217,7 @@ class PerceptionLoop:
     ) -> SensedStep:
         """Return what the ego and its partners sense, and the truth around the ego."""
         reach = max(self._mount.range, self._rules.reach)
-        truth = self._select_truth(scene, ego_scan, reach, self._ego_id)
+        truth = select_truth(scene, ego_scan, reach, without=(self.ego_id,))
         self.returned = frozenset(truth.actor_ids[truth.hits > 0].tolist())
         # Hits are those of the geometry: air and disturbances take points away, never hits.
         by_sender: dict[str, Integers] = {EGO: truth.hits}
@@ -208,7 +225,7 @@ class PerceptionLoop:
             by_sender[partner.sender] = count_hits_by_lidar(truth, sweep, partner.carrier)
         reference = compute_most_hits(truth, ((scan, POLE) for scan in sweeps.reference))
         # The ego's sweep first: disturbances of sensing have a stream of random numbers for each.
-        scan = sense_scan(self._channel, ego_scan, sender=EGO, kind=EGO)
+        scan = sense_scan(self._channel, ego_scan, sender=self.exchange.sender, kind=EGO)
         shared = tuple(
             (
                 partner,
@@ -218,7 +235,7 @@ class PerceptionLoop:
         )
         after: dict[str, Integers] = {}
         if self.counts_after_sensing:
-            after = {EGO: count_remaining_hits(truth, scan, self._ego_id)}
+            after = {EGO: count_remaining_hits(truth, scan, self.ego_id)}
             for partner, sensed in shared:
                 after[partner.sender] = count_remaining_hits(truth, sensed, partner.carrier)
         hits = LidarHits(
@@ -232,39 +249,6 @@ class PerceptionLoop:
             hits=hits,
             hits_counted=reference if self._rules.truth_filter == "reference" else hits.anyone,
             parked=crop_boxes_to_lidar(self._parked, scan.lidar_in_world, reach),
-        )
-
-    def _share(
-        self,
-        sensed: SensedStep,
-        scene: GroundTruthScene,
-        lights: tuple[LightAhead, ...],
-        recorder: AttemptRecorder,
-    ) -> SharedStep:
-        """Let partners send, the ego find out where it is, and the channel deliver."""
-        if self._channel.link is not None:
-            note_surroundings(self._channel, sensed, scene, self._blocking)
-        self.security.show_scene(sensed, scene.boxes_in_world)
-        believed: dict[str, Pose] = {}
-        captured: dict[str, Message] = {}
-        for partner, scan in sensed.shared:
-            sender = partner.sender
-            believed[sender], message = self._share_observation(partner, scan, scene, recorder)
-            if message is not None:
-                captured[sender] = replace(message, lidar_in_world=scan.lidar_in_world)
-        observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
-        present = {partner.sender for partner, _ in sensed.shared}
-        messages = self._channel.deliver_messages(sensed.scan.time, present)
-        with SystemBlame(), measure_ego(self.computing):
-            messages = self.security.judge_messages(observation, messages, sensed.truth)
-            if self.compensation is not None:
-                messages = self.compensation.compensate_messages(observation, messages)
-        return SharedStep(
-            observation=observation,
-            messages=messages,
-            ages=self._channel.audit.list_ages(messages, sensed.scan.time),
-            believed=believed,
-            captured=tuple(captured[sender] for sender in sorted(captured)),
         )
 
     def run_tick_between(self, state: EgoState, snapshot: carla.WorldSnapshot) -> Control | None:
@@ -314,7 +298,7 @@ class PerceptionLoop:
                 sensed=sensed,
                 shared=shared,
                 first_frame=first_frame,
-                first_id=self._ego_id,
+                first_id=self.ego_id,
             )
         return drive_by_perception(system, observation, perceived)
 
@@ -333,7 +317,7 @@ class PerceptionLoop:
         recorder.add_planning_step(step)
         if self.metrics.columns:
             self.metrics.measure_step(
-                make_step_data(step, start=recorder.start, first_id=self._ego_id)
+                make_step_data(step, start=recorder.start, first_id=self.ego_id)
             )
 
     @property
@@ -348,99 +332,7 @@ class PerceptionLoop:
 
     def close_lidar(self) -> None:
         """Take the ego's LiDAR down."""
-        self._post.destroy_sensors()
-
-    def _select_truth(
-        self, scene: GroundTruthScene, scan: LidarScan, reach: float, carrier: int
-    ) -> GroundTruth:
-        truth = scene.select_ground_truth(scan.lidar_in_world, scan.hits, reach, carrier)
-        return truth[truth.actor_ids != self._ego_id] if carrier == self._ego_id else truth
-
-    def _share_observation(
-        self,
-        partner: ScanningPartner,
-        scan: LidarScan,
-        scene: GroundTruthScene,
-        recorder: AttemptRecorder,
-    ) -> tuple[Pose, Message | None]:
-        """Let a partner share what it sensed; return the pose that it believes, and its message."""
-        # what it sensed, with its true pose
-        observation = Observation(
-            sender=partner.sender,
-            kind=partner.kind,
-            frame=scan.frame,
-            time=scan.time,
-            lidar_in_world=scan.lidar_in_world,
-            points_in_lidar=scan.points_in_lidar,
-            images=scan.images,
-        )
-        self._channel.audit.note_capture(partner.sender, scan.frame, scan.time, scan.lidar_in_world)
-        # the channel may shift the pose that it believes; both are recorded
-        believed = self._channel.add_pose_shifts(observation)
-        recorder.add_pose(
-            scan.frame,
-            partner.sender,
-            kind=partner.kind,
-            true=scan.lidar_in_world,
-            believed=believed.lidar_in_world,
-        )
-        recorder.add_sweep(scan.frame, partner.sender, observation.points_in_lidar)
-        recorder.add_pictures(scan.frame, partner.sender, observation.images)
-        # the payload is made from the believed pose; truth has no box of the ego
-        message: Message | None = None
-        if self._system.reads_messages:
-            reach = partner.post.mount.range
-            truth = self._select_truth(scene, scan, reach, partner.carrier)
-            began = time.perf_counter()
-            payload = ask_for_payload(
-                self._system, believed, truth[truth.actor_ids != self._ego_id]
-            )
-            seconds = time.perf_counter() - began
-            message = Message(
-                sender=partner.sender,
-                kind=partner.kind,
-                capture_frame=scan.frame,
-                capture_time=scan.time,
-                lidar_in_world=believed.lidar_in_world,
-                payload=payload,
-            )
-            computed = note_sender(self.computing, message, seconds)
-            carrier = self._carriers.get(partner.sender)
-            self._channel.send_message(message, computed, carrier)
-        return believed.lidar_in_world, message
-
-    def _observe_ego(
-        self,
-        state: EgoState,
-        scan: LidarScan,
-        lights: tuple[LightAhead, ...],
-        recorder: AttemptRecorder,
-    ) -> EgoObservation:
-        # what it sensed, with its true pose
-        observation = EgoObservation(
-            sender=EGO,
-            kind=EGO,
-            frame=scan.frame,
-            time=scan.time,
-            lidar_in_world=scan.lidar_in_world,
-            points_in_lidar=scan.points_in_lidar,
-            images=scan.images,
-            vehicle_in_world=state.vehicle_in_world,
-            lidar_in_vehicle=self._mount.pose_in_carrier,
-            speed=state.speed,
-            lights=lights,
-        )
-        self._channel.audit.note_capture(EGO, scan.frame, scan.time, scan.lidar_in_world)
-        # its belief may be shifted, too; it sends no message, so the audit checks it here
-        believed = self._channel.add_pose_shifts(observation)
-        self._channel.audit.check_belief(believed)
-        recorder.add_pose(
-            scan.frame, EGO, kind=EGO, true=scan.lidar_in_world, believed=believed.lidar_in_world
-        )
-        recorder.add_sweep(scan.frame, EGO, observation.points_in_lidar)
-        recorder.add_pictures(scan.frame, EGO, observation.images)
-        assert isinstance(believed, EgoObservation)
-        return believed
+        self.post.destroy_sensors()
 
     def _add_seconds(self, part: str, since: float) -> float:
         now = time.perf_counter()

@@ -47,7 +47,7 @@ from harness.records.schema import (
     POINTS,
     POSES,
 )
-from harness.records.writing import EpisodeWriter
+from harness.records.writing import RecordFolder
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import CLASSES, CameraImage, Floats, Integers, Pose, Singles
 from harness.world.hazards.reports import HazardReport
@@ -243,7 +243,7 @@ class AttemptRecorder:
 
     def write_tables(
         self,
-        writer: EpisodeWriter,
+        writer: RecordFolder,
         messages: Sequence[MessageRecord],
         *,
         lines: Iterable[MapLine],

@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.campaign.attempt.intervening import perceive_step
 from harness.campaign.attempt.planning_step import EGO, SensedStep
+from harness.campaign.attempt.sensing import make_observation
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.defences import build_arm_defence
 from harness.channel.attacks.attack import (
@@ -50,11 +51,9 @@ from harness.types.vocabulary import (
     Kind,
     Mask,
     Message,
-    Observation,
     Pose,
 )
 from harness.world.attempt_context import AttemptContext
-from harness.world.rig import LidarScan
 
 OFF_LANE = 2.0
 """Metres from the edge of a lane at which a vehicle still counts as on the road."""
@@ -111,7 +110,9 @@ class AttemptSecurity:
                 route=self._corridor,
                 present=self._list_present(sensed),
                 users_in_world=users_in_world[away > EGO_BODY],
-                ego=observe_scan(sensed.scan) if self.attack.needs_gradients else None,
+                ego=make_observation(sensed.scan, sender=EGO, kind=EGO)
+                if self.attack.needs_gradients
+                else None,
             )
         )
 
@@ -283,19 +284,6 @@ class AttemptSecurity:
                 "rejected_boxes": int(sum(table["rejected"])),
             }
         return record
-
-
-def observe_scan(scan: LidarScan) -> Observation:
-    """Return what the ego senses in a scan, from where it truly stands."""
-    return Observation(
-        sender=EGO,
-        kind=EGO,
-        frame=scan.frame,
-        time=scan.time,
-        lidar_in_world=scan.lidar_in_world,
-        points_in_lidar=scan.points_in_lidar,
-        images=scan.images,
-    )
 
 
 def place_rejected_boxes(judgement: Judgement) -> Boxes:

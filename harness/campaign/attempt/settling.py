@@ -20,12 +20,16 @@ def settle_vehicles(
         context.world.tick()
         if tick == 0:
             actors.changes.verify_world(context, actors.hazards)
-    perception = actors.perception
-    perception.open_lidar()
+    perceptions = [ego.perception for ego in actors.egos]
+    for perception in perceptions:
+        perception.open_lidar()
     for _ in range(every + 1):
         snapshot = context.world.get_snapshot()
-        perception.partners.choose_sharing_partners(actors.ego.read_state(snapshot), snapshot)
+        for ego in actors.egos:
+            state = ego.vehicle.read_state(snapshot)
+            ego.perception.partners.choose_sharing_partners(state, snapshot)
         frame = context.world.tick()
-        if perception.has_sweep(frame):
+        swept = [perception.has_sweep(frame) for perception in perceptions]
+        if all(swept):
             return context.world.get_snapshot()
     raise AttemptError("sensor_timeout", "the ego's LiDAR does not sweep")

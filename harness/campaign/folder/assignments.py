@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,11 +34,13 @@ class RouteAssignment:
         route: as it was laid, in the world frame.
         hazards: those on the route, run or not.
         weather: CARLA's parameters; None for the town's usual one.
+        further: the routes of further egos that are driven in the same attempt.
     """
 
     route: Route
     hazards: tuple[HazardSpec, ...]
     weather: dict[str, float] | None
+    further: tuple[Route, ...] = ()
 
     @property
     def runnable(self) -> tuple[HazardSpec, ...]:
@@ -52,14 +54,15 @@ class RouteAssignment:
 
     def to_json(self) -> str:
         """Return the assignment as text."""
-        way = {name: getattr(self.route, name).tolist() for name in (*NUMBERS, *FLAGS)}
+        further = [list_way_columns(route) for route in self.further]
         return json.dumps(
             {
                 "name": self.route.name,
                 "town": self.route.town,
-                "way": way,
+                "way": list_way_columns(self.route),
                 "hazards": [asdict(hazard) for hazard in self.hazards],
                 "weather": self.weather,
+                **({"further": further} if further else {}),
             }
         )
 
@@ -67,15 +70,33 @@ class RouteAssignment:
     def from_json(text: str) -> RouteAssignment:
         """Return the assignment that a text holds."""
         record = parse_json(text)
-        way: dict[str, Any] = {
-            **{name: np.array(record["way"][name], np.float64) for name in NUMBERS},
-            **{name: np.array(record["way"][name], np.bool_) for name in FLAGS},
-        }
+        name, town = record["name"], record["town"]
         return RouteAssignment(
-            Route(name=record["name"], town=record["town"], **way),
+            make_laid_route(name, town, record["way"]),
             tuple(HazardSpec(**hazard) for hazard in record["hazards"]),
             record["weather"],
+            tuple(make_laid_route(name, town, way) for way in record.get("further", ())),
         )
+
+
+def list_way_columns(route: Route) -> dict[str, Any]:
+    """Return the columns of a laid route, as text holds them."""
+    return {name: getattr(route, name).tolist() for name in (*NUMBERS, *FLAGS)}
+
+
+def make_laid_route(name: str, town: str, columns: Mapping[str, Any]) -> Route:
+    """Return a laid route.
+
+    Args:
+        name: of the route.
+        town: its name.
+        columns: of `list_way_columns`.
+    """
+    way: dict[str, Any] = {
+        **{name: np.array(columns[name], np.float64) for name in NUMBERS},
+        **{name: np.array(columns[name], np.bool_) for name in FLAGS},
+    }
+    return Route(name=name, town=town, **way)
 
 
 def write_assignments(

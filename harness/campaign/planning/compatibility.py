@@ -11,6 +11,7 @@ from typing import get_type_hints
 import numpy as np
 
 from harness.campaign.folder.detectors import find_off_domain
+from harness.campaign.planning.egos import has_several_egos
 from harness.campaign.planning.sizes import refuse_sizes
 from harness.campaign.settings.conditions import (
     build_condition_changes,
@@ -55,8 +56,10 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
         UserError: a condition suits no arm at all.
     """
     # which kinds of agents each cooperation has
+    egos = has_several_egos(settings)
     kinds = {
-        arm.cooperation: list_agent_kinds(build_arm_cooperation(settings, arm)) for arm in arms
+        arm.cooperation: list_agent_kinds(build_arm_cooperation(settings, arm), several_egos=egos)
+        for arm in arms
     }
     for name, present in kinds.items():
         refuse_without_partner(name, present)
@@ -155,12 +158,17 @@ def describe_untouched(disturbance: Disturbance) -> str | None:
     return None
 
 
-def list_agent_kinds(cooperation: Cooperation) -> frozenset[Kind]:
-    """Return the kinds of agents that a disturbance could affect."""
+def list_agent_kinds(cooperation: Cooperation, *, several_egos: bool = False) -> frozenset[Kind]:
+    """Return the kinds of agents that a disturbance could affect.
+
+    Args:
+        cooperation: who may be a partner.
+        several_egos: whether other driven egos are partners, too.
+    """
     kinds: set[Kind] = {"ego"}
     if cooperation.roadside is not None:
         kinds.add("roadside")
-    if cooperation.connected and cooperation.connected_share:
+    if several_egos or (cooperation.connected and cooperation.connected_share):
         kinds.add("vehicle")
     return frozenset(kinds if cooperation.range and cooperation.maximum else {"ego"})
 
@@ -170,7 +178,8 @@ def refuse_without_partner(cooperation: str, present: frozenset[Kind]) -> None:
     if cooperation != NONE and not present - {"ego"}:
         raise UserError(
             f"configuration: cooperation.{cooperation}: no agent can ever be a partner; a roadside"
-            " unit or connected vehicles with a share, a range and a maximum above 0 are needed"
+            " unit, connected vehicles with a share or several driven egos are needed, and a range"
+            " and a maximum above 0"
         )
 
 

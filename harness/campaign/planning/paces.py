@@ -130,7 +130,7 @@ def read_attempt_cost(place: Path) -> tuple[float, float] | None:
     """Return seconds and bytes of a finished try, if its records have them."""
     try:
         seconds = float(read_json_object(place / "timing.json")["seconds"]["total"])
-        size = sum(path.stat().st_size for path in place.iterdir())
+        size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
     except (UserError, OSError, KeyError, TypeError, ValueError):
         return None
     return seconds, float(size)

@@ -24,6 +24,7 @@ from harness.campaign.planning.compatibility import (
     is_without_messages,
     list_system_notes,
 )
+from harness.campaign.planning.egos import refuse_with_several_egos
 from harness.campaign.planning.limits import refuse_many, refuse_many_arms, refuse_unnameable
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.meetings import refuse_windows_without_meeting
@@ -64,7 +65,7 @@ from harness.world.roads import RoadNetwork
 from harness.world.routes.duplicates import find_duplicate_routes
 from harness.world.routes.files import RouteSpec
 from harness.world.routes.kinds import NOT_RUN
-from harness.world.routes.resolve import load_route_network, resolve_route
+from harness.world.routes.resolve import load_route_network, resolve_mapped_route, resolve_route
 
 SEEDS = 2**31
 """How many there are."""
@@ -132,6 +133,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         [assignment.route.name for assignment in assignments], check_seeds(settings), arms
     )
     # what is refused now would fail in every attempt
+    refuse_with_several_egos(settings, assignments, {key.arm for key in attempts})
     refuse_windows_without_meeting(settings, assignments)
     refuse_unfit_scenes(
         settings, assignments, {arm.condition for arm in arms}, get_maps_folder(settings)
@@ -408,12 +410,16 @@ def assign_routes(
     source = build_route_source(settings["routes"])
     with convert_source_errors(source):
         hazards = source.hazards(routes, KINDS, maps)
+        further = source.further_egos(routes)
     for hazard in hazards:
         if not hazard.kind.startswith(NOT_RUN):
             build_hazard(hazard)
     return tuple(
         RouteAssignment(
-            way, tuple(hazard for hazard in hazards if hazard.route == name), routes[name].weather
+            way,
+            tuple(hazard for hazard in hazards if hazard.route == name),
+            routes[name].weather,
+            tuple(resolve_mapped_route(spec, maps) for spec in further.get(name, ())),
         )
         for name, way in laid.items()
     )

@@ -90,6 +90,10 @@ LATER_SETTINGS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
         "harness.channel.computing.declared.DeclaredTime": {"busy": "parallel"},
         "harness.channel.computing.measured.MeasuredTime": {"busy": "parallel"},
     },
+    "routes": {
+        "harness.world.routes.scenario_sets.InterDriveRoutes": {"driven": "one"},
+        "harness.world.routes.scenario_sets.MDriveRoutes": {"driven": "one"},
+    },
 }
 """By group and class: settings that came later, at their defaults. Settings without them mean the
 same, so that folders from before keep their digests."""

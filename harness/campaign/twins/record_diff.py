@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from harness.common.safe_reading import sum_of_file
-from harness.records.reading import read_json_object, read_stored_table
+from harness.records.reading import list_ego_numbers, read_json_object, read_stored_table
 from harness.records.schema import ALL_TABLES, TABLES
-from harness.records.writing import FILES
+from harness.records.writing import EGOS, FILES
 
 IF_ASKED_FOR = [f"{name}.parquet" for name in ALL_TABLES if name not in TABLES]
 """Files that a try has only where its campaign keeps them."""
@@ -28,6 +28,25 @@ def list_record_differences(one: Path, other: Path) -> list[str]:
 
     Returns:
         Empty if both are equal byte for byte, timing left out.
+    """
+    egos = sorted({number for place in (one, other) for number in list_ego_numbers(place)})
+    inner = [f"{EGOS}/{number}" for number in egos]
+    return [
+        *list_folder_differences(one, other),
+        *(
+            f"{folder}/{line}"
+            for folder in inner
+            for line in list_folder_differences(one / folder, other / folder)
+        ),
+    ]
+
+
+def list_folder_differences(one: Path, other: Path) -> list[str]:
+    """Return what differs between the records of one ego in two tries, a line for each file.
+
+    Args:
+        one: folder of the ego in one try.
+        other: the same in the other try.
     """
     diffs = []
     for name in sorted({*FILES, *IF_ASKED_FOR}):

@@ -136,9 +136,10 @@ class ScriptedActor(Hazard):
         return math.hypot(there.x - here.x, there.y - here.y) <= near
 
     def _find_starter(self) -> carla.Actor:
-        role = name_role(self.word("whose"))
+        # a script by its name, or a further driven ego by its role
+        roles = name_role(self.word("whose")), self.word("whose")
         for actor in self.hazard_actors.context.world.get_actors():
-            if actor.attributes.get("role_name") == role:
+            if actor.attributes.get("role_name") in roles:
                 return actor
         raise RuntimeError(
             f"{self.word('name')} waits for {self.word('whose')}, which is not there"

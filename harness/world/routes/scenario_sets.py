@@ -1,7 +1,8 @@
 """Scenario sets with several egos: InterDrive of CoLMDriver, and MDrive's sets.
 
-One ego is driven by the system. The others follow the routes that the set gives them, as scripted
-actors do, since no set says how they would drive.
+One ego is driven by the system, or all of them are, each by the system. Egos that are not driven
+follow the routes that the set gives them, as scripted actors do, since no set says how they would
+drive.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.safe_reading import STUDY_RECORD, read_json_within
 from harness.types.vocabulary import Floats
+from harness.world.ego import name_ego_role
 from harness.world.hazards.nominal import CRUISE
 from harness.world.hazards.scripted import EGO, format_places
 from harness.world.hazards.spec import HazardSpec
@@ -29,6 +31,8 @@ from harness.world.routes.resolve import resolve_mapped_route
 from harness.world.routes.sources import RouteSource
 
 PLACE = "routes.checkout"
+DRIVEN = ("one", "all")
+"""How many of a scenario's egos are driven."""
 EGO_FILE = re.compile(r".+_(?P<number>\d+)\.xml")
 EGO_BODY = "vehicle.lincoln.mkz_2017"
 SPELLED = {"vehicle.lincoln.mkz2017": EGO_BODY}
@@ -76,15 +80,19 @@ class SetScenario:
 
 
 class ScenarioSet(RouteSource):
-    """What both sets share: one ego's route is driven, everything else is scripted."""
+    """What both sets share: routes of egos are driven, everything else is scripted."""
 
     def __init__(
         self,
         checkout: str | None,  # the repository's folder
         ego: int = 0,  # which of a scenario's egos is driven
         town: str = "Town05",  # scenarios of other towns are left out
+        driven: str = "one",  # one, or all: every ego of a scenario is driven by the system
     ) -> None:
+        if driven not in DRIVEN:
+            raise UserError(f"routes.source.driven = {driven}: unknown; valid: {', '.join(DRIVEN)}")
         self._checkout, self._ego, self._town = checkout, ego, town
+        self.several_egos = driven == "all"
         self._read: dict[str, tuple[SetScenario, RouteSpec]] | None = None
         self._towns: dict[str, int] = {}
 
@@ -99,13 +107,24 @@ class ScenarioSet(RouteSource):
     def hazards(
         self, routes: Mapping[str, RouteSpec], kinds: Collection[str], maps: Path | None
     ) -> list[HazardSpec]:
-        """Return everything but the driven ego as scripted actors."""
+        """Return everything that is not driven as scripted actors."""
         known = self._scenarios([])
         return [
             hazard
             for name in routes
             for hazard in self._script_scenario(known[name][0], known[name][1].town, maps)
         ]
+
+    def further_egos(self, routes: Mapping[str, RouteSpec]) -> Mapping[str, Sequence[RouteSpec]]:
+        """Return the routes of all egos but the first, if all are driven."""
+        known = self._scenarios([])
+        return {
+            name: [
+                read_ego_route(known[name][0], ego, route.town)
+                for ego in self._list_driven(known[name][0])[1:]
+            ]
+            for name, route in routes.items()
+        }
 
     def files(self) -> Mapping[str, Path]:
         """Return the files of all scenarios in the town."""
@@ -119,10 +138,16 @@ class ScenarioSet(RouteSource):
         """Return how many scenarios of which towns the checkout has."""
         self._scenarios([])
         towns = ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
-        return (
-            f"scenarios: {towns}; those of {self._town} are driven, with ego {self._ego};"
-            " the others follow their routes as scripts"
-        )
+        which = f"scenarios: {towns}; those of {self._town} are driven, "
+        if self.several_egos:
+            return f"{which}with all their egos; records are those of ego {self._ego} first"
+        return f"{which}with ego {self._ego}; the others follow their routes as scripts"
+
+    def _list_driven(self, scenario: SetScenario) -> list[SetActor]:
+        """Return the egos of a scenario that are driven, the first one first."""
+        first = scenario.egos[self._ego]
+        others = [ego for ego in scenario.egos if ego is not first]
+        return [first, *others] if self.several_egos else [first]
 
     def _scenarios(self, invalid: list[str] | None) -> dict[str, tuple[SetScenario, RouteSpec]]:
         if self._read is not None:
@@ -161,15 +186,18 @@ class ScenarioSet(RouteSource):
             raise UserError(
                 f"routes.source.ego = {self._ego}: {scenario.name} has {len(scenario.egos)} egos"
             )
-        # the file's own id is that of a template: one for all scenarios
-        return replace(read_single_route(scenario.egos[self._ego].file), id=scenario.name)
+        return read_ego_route(scenario, scenario.egos[self._ego], town)
 
     def _script_scenario(
         self, scenario: SetScenario, town: str, maps: Path | None
     ) -> Iterator[HazardSpec]:
-        driven = scenario.egos[self._ego].name
+        # by which name a script knows a driven ego whose nearness starts it
+        roles = {
+            ego.name: name_ego_role(number) if number else EGO
+            for number, ego in enumerate(self._list_driven(scenario))
+        }
         for actor in (*scenario.egos, *scenario.others):
-            if actor.name == driven:
+            if actor.name in roles:
                 continue
             if actor.laid:
                 places = lay_places(actor.file, town, maps)
@@ -189,7 +217,7 @@ class ScenarioSet(RouteSource):
                     "speed": actor.speed,
                     "at_end": "leaves" if actor.laid else "stays",
                     "near": near,
-                    "whose": EGO if whose == driven else whose,
+                    "whose": roles.get(whose, whose),
                 },
                 source=type(self).__name__,
             )
@@ -312,6 +340,19 @@ def read_single_route(file: Path) -> RouteSpec:
     if len(routes) != 1:
         raise UserError(f"{file}: holds {len(routes)} routes; one is needed")
     return routes[0]
+
+
+def read_ego_route(scenario: SetScenario, ego: SetActor, town: str) -> RouteSpec:
+    """Return the route of a driven ego, under the scenario's name.
+
+    Raises:
+        UserError: it is of another town than the first ego's.
+    """
+    route = read_single_route(ego.file)
+    if route.town != town:
+        raise UserError(f"{ego.file}: is of {route.town}, the first ego's route of {town}")
+    # the file's own id is that of a template: one for all scenarios
+    return replace(route, id=scenario.name)
 
 
 def lay_places(file: Path, town: str, maps: Path | None) -> Floats:

@@ -22,7 +22,13 @@ from harness.world.routes.hazard_files import read_hazards, read_nested_hazards
 
 
 class RouteSource(ABC):
-    """Routes by their points, and the hazards on them; equal settings give equal ones."""
+    """Routes by their points, and the hazards on them; equal settings give equal ones.
+
+    Attributes:
+        several_egos: whether attempts may have several driven egos.
+    """
+
+    several_egos = False
 
     @abstractmethod
     def routes(self, invalid: list[str] | None = None) -> Iterable[RouteSpec]:
@@ -45,6 +51,17 @@ class RouteSource(ABC):
             maps: folder of OpenDRIVE files; None for shipped towns.
         """
         return read_nested_hazards(kinds=kinds, routes=routes, maps=maps)
+
+    def further_egos(self, routes: Mapping[str, RouteSpec]) -> Mapping[str, Sequence[RouteSpec]]:
+        """Return the routes of egos that are driven next to the first; by default none.
+
+        Args:
+            routes: of the first egos, by id.
+
+        Returns:
+            By the first ego's route; every further route has its id and its town.
+        """
+        return {}
 
     def files(self) -> Mapping[str, Path]:
         """Return the files that are read, by name: other contents are another campaign."""

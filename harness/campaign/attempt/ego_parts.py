@@ -1,0 +1,192 @@
+"""What an ego brings into an attempt: its system and all that is made for it before the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.campaign.attempt.compensating import set_up_compensation
+from harness.campaign.attempt.computing import AttemptComputing, set_up_computing
+from harness.campaign.attempt.intervening import InterveningSystem, build_arm_intervention
+from harness.campaign.attempt.security import set_up_defence
+from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.settings.attacks import build_arm_attack
+from harness.campaign.settings.brakes import build_arm_brakes
+from harness.campaign.settings.conditions import build_condition_disturbances
+from harness.campaign.settings.config import build_part
+from harness.campaign.settings.cooperation import build_arm_cooperation
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
+from harness.campaign.settings.links import build_arm_link
+from harness.campaign.settings.message_formats import build_arm_message_format
+from harness.campaign.settings.repeatable import hold_network_kernels
+from harness.channel.channel import Channel
+from harness.channel.compensation.compensation import Compensation
+from harness.channel.defences.defence import Defence
+from harness.channel.effects import Window
+from harness.channel.links.link import Link
+from harness.channel.messages.message_format import MessageFormat
+from harness.common.errors import AttemptError, UserError
+from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
+from harness.types.drivers import is_drivable_system
+from harness.types.systems import PrivilegedSystem, System
+from harness.world.brakes import TyreGrip
+from harness.world.partners import Cooperation
+from harness.world.rig import Rig
+
+made_before: dict[str, System | PrivilegedSystem] = {}
+"""Systems that were made before this process was forked, each fresh in every child."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EgoParts:
+    """What is made for an ego; nothing of it is shared with another ego."""
+
+    system: System | PrivilegedSystem
+    channel: Channel  # through which messages reach this ego
+    cooperation: Cooperation
+    intervening: InterveningSystem | None
+    brakes: TyreGrip | None
+    defence: Defence | None
+    compensation: Compensation | None
+    computing: AttemptComputing | None
+
+
+def build_ego_parts(settings: CampaignSettings, arm: Arm, *, number: int, seed: int) -> EgoParts:
+    """Return what an arm means for one ego.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        number: of the ego, from 0.
+        seed: of the attempt.
+
+    Raises:
+        AttemptError: class `agent_setup`: something cannot be made, or its files have changed.
+    """
+    system = set_up_system(settings, arm.system, again=number > 0)
+    set_up_driver(settings, arm, system)
+    channel = set_up_channel(settings, arm, get_message_window(system, settings))
+    channel.link = set_up_link(settings, arm)
+    channel.message_format = set_up_message_format(settings, arm)
+    return EgoParts(
+        system=system,
+        channel=channel,
+        cooperation=build_arm_cooperation(settings, arm),
+        intervening=build_arm_intervention(settings, arm, seed),
+        brakes=set_up_brakes(settings, arm),
+        defence=set_up_defence(settings, arm),
+        compensation=set_up_compensation(settings, arm),
+        computing=set_up_computing(settings, arm),
+    )
+
+
+def set_up_system(
+    settings: CampaignSettings, name: str, *, again: bool = False
+) -> System | PrivilegedSystem:
+    """Return the system under test, if its files are those that the campaign began with.
+
+    Args:
+        settings: of the campaign.
+        name: of the system.
+        again: make another one, where one was made before.
+    """
+    try:
+        if changes := list_file_changes(settings, [name]):
+            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        if name in made_before and not again:
+            return made_before[name]
+        system: System | PrivilegedSystem = build_part(settings["system"][name], f"system.{name}")
+        hold_network_kernels(settings)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+    return system
+
+
+def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | PrivilegedSystem) -> None:
+    """Give the system the driver of its arm; `default` keeps the one it has.
+
+    Raises:
+        AttemptError: class `agent_setup`: the driver cannot be made, or its files have changed.
+    """
+    if arm[DRIVER] == DEFAULT_DRIVER:
+        return
+    try:
+        if changes := list_file_changes(settings, [arm[DRIVER]], DRIVER):
+            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        if not is_drivable_system(system):
+            raise UserError(f"system.{arm.system} {NO_USE_DRIVER}")
+        system.use_driver(build_arm_driver(settings, arm))
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
+def set_up_link(settings: CampaignSettings, arm: Arm) -> Link | None:
+    """Return the link of an arm; None for the ideal one.
+
+    Raises:
+        AttemptError: class `agent_setup`: the link cannot be made, or its files have changed.
+    """
+    if arm[LINK] == IDEAL_LINK:
+        return None
+    try:
+        if changes := list_file_changes(settings, [arm[LINK]], LINK):
+            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        return build_arm_link(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
+def set_up_message_format(settings: CampaignSettings, arm: Arm) -> MessageFormat | None:
+    """Return the format of an arm's messages; None for the native one.
+
+    Raises:
+        AttemptError: class `agent_setup`: the format cannot be made.
+    """
+    try:
+        return build_arm_message_format(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
+def set_up_brakes(settings: CampaignSettings, arm: Arm) -> TyreGrip | None:
+    """Return the brakes of an arm; None for those of the simulator.
+
+    Raises:
+        AttemptError: class `agent_setup`: the brakes cannot be made.
+    """
+    try:
+        return build_arm_brakes(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+
+
+def get_message_window(system: System | PrivilegedSystem, settings: CampaignSettings) -> Window:
+    """Return the range in which a system uses messages; by default the reach of the LiDARs."""
+    window: Window | None = getattr(system, "window", None)
+    if window is not None:
+        return window
+    rig: Rig = build_part(settings["rig"], "rig")
+    reach = max(rig.ego.range, build_part(settings["patterns"], "patterns").reach)
+    return reach, reach
+
+
+def set_up_channel(settings: CampaignSettings, arm: Arm, window: Window) -> Channel:
+    """Return the channel with the attack of an arm, and behind it the disturbances.
+
+    Raises:
+        AttemptError: class `agent_setup`: the attack cannot be made.
+    """
+    try:
+        attack = build_arm_attack(settings, arm)
+    except UserError as problem:
+        raise AttemptError("agent_setup", str(problem)) from None
+    # what a partner sends is a lie before anything happens to it
+    lying = [] if attack is None else [attack]
+    channel: Channel = build_part(
+        settings["channel"],
+        "channel",
+        disturbances=[*lying, *build_condition_disturbances(settings, arm.condition)],
+        tick_seconds=settings["tick"],
+        window=window,
+    )
+    return channel

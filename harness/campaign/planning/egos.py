@@ -1,0 +1,59 @@
+"""What cannot be driven with several egos is refused before anything is driven."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from harness.campaign.folder.assignments import RouteAssignment
+from harness.campaign.settings.conditions import build_condition_changes
+from harness.campaign.settings.config import INTERVENTION, find_class
+from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.routes import build_route_source
+from harness.common.errors import UserError
+from harness.records.arms import ATTACK, COMPUTE, DEFENCE, LINK, Arm, get_absent_value
+from harness.types.agent_sensors import brings_sensors
+
+FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION)
+"""Factors whose parts are made for one receiver; with several egos they have not been tried."""
+
+
+def has_several_egos(settings: CampaignSettings) -> bool:
+    """Return whether the source of routes may drive several egos in one attempt."""
+    return build_route_source(settings["routes"]).several_egos
+
+
+def refuse_with_several_egos(
+    settings: CampaignSettings, assignments: Sequence[RouteAssignment], arms: Collection[Arm]
+) -> None:
+    """Refuse arms that are for one ego, if a route has several.
+
+    Args:
+        settings: of the campaign.
+        assignments: routes with their egos.
+        arms: that are driven.
+
+    Raises:
+        UserError: one line that names the setting.
+    """
+    several = [one.route.name for one in assignments if one.further]
+    if not several:
+        return
+    place = f"configuration: {several[0]} has several driven egos"
+    for arm in sorted(arms):
+        for factor in FOR_ONE_EGO:
+            absent = get_absent_value(factor)
+            if arm[factor] != absent:
+                raise UserError(
+                    f"{place}, and {factor}={arm[factor]} is for one; choose {factor}={absent}"
+                )
+        for change in build_condition_changes(settings, arm.condition):
+            raise UserError(
+                f"{place}, and interference.{arm.condition} changes the scene of one"
+                f" ({change.name}); choose another condition"
+            )
+        named = settings["system"][arm.system]["_target_"]
+        if brings_sensors(find_class(named, f"system.{arm.system}")):
+            raise UserError(
+                f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
+                " system"
+            )
