@@ -10,6 +10,7 @@ from harness.campaign.attempt.compensating import (
     set_up_compensation,
 )
 from harness.campaign.attempt.computing import set_up_computing
+from harness.campaign.attempt.fleet import set_up_fleet
 from harness.campaign.attempt.intervening import build_arm_intervention
 from harness.campaign.attempt.live import LiveView, open_live_view
 from harness.campaign.attempt.perception import PerceptionLoop
@@ -68,6 +69,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     assignment = read_assignment(task.folder, task.key.route, task.key.arm.condition)
     system = set_up_system(settings, task.key.arm.system)
     set_up_driver(settings, task.key.arm, system)
+    sharing = set_up_fleet(settings, task.key.arm, system, task.key.route)
     channel = set_up_channel(settings, task.key.arm, get_message_window(system, settings))
     channel.link = set_up_link(settings, task.key.arm)
     channel.message_format = set_up_message_format(settings, task.key.arm)
@@ -88,6 +90,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             assignment,
             settings=settings,
             system=system,
+            sharing=sharing,
             channel=channel,
             changes=changes,
             cooperation=cooperation,
@@ -95,7 +98,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             brakes=set_up_brakes(settings, task.key.arm),
             defence=set_up_defence(settings, task.key.arm),
             compensation=set_up_compensation(settings, task.key.arm),
-            computing=set_up_computing(settings, task.key.arm),
+            computing=set_up_computing(settings, task.key.arm, sharing),
             view=view,
         ) as actors:
             recorder = drive_until_over(
@@ -136,11 +139,15 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
             moved=None if (moving := perception.compensation) is None else moving.rows,
             computing=perception.computing,
             clocks=channel.of_clocks,
+            systems=sharing.find_name if sharing.is_mixed else None,
         )
         messages = {
             "reads": system.reads_messages,
             "fusion": get_fusion_stage(system),
             **channel.audit.build_record(),
+            **sharing.build_record(
+                (record.sender, record.kind) for record in channel.audit.records.values()
+            ),
             **perception.security.build_record(),
             **({} if moving is None else build_compensation_record(moving)),
         }

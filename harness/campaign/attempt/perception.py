@@ -15,9 +15,9 @@ from harness.campaign.attempt.air import (
     note_surroundings,
     read_carriers,
 )
-from harness.campaign.attempt.asking import ask_for_payload
 from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.computing import AttemptComputing, measure_ego, note_sender
+from harness.campaign.attempt.fleet import AttemptFleet
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -84,6 +84,7 @@ class PerceptionLoop:
         context: AttemptContext,
         system: System | PrivilegedSystem,
         *,
+        sharing: AttemptFleet,
         channel: Channel,
         partners: PartnerFleet,
         ego: EgoVehicle,
@@ -116,7 +117,7 @@ class PerceptionLoop:
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
         self.counts_after_sensing = counts_after_sensing
-        self._system = system
+        self._system, self.sharing = system, sharing
         self._channel = channel
         self._carriers: dict[str, CarrierState] = {}  # connected vehicles, if they send CAMs
         self._ego_id = ego.actor.id
@@ -220,7 +221,8 @@ class PerceptionLoop:
         if self.counts_after_sensing:
             after = {EGO: count_remaining_hits(truth, scan, self._ego_id)}
             for partner, sensed in shared:
-                after[partner.sender] = count_remaining_hits(truth, sensed, partner.carrier)
+                if partner.post.reads_points:
+                    after[partner.sender] = count_remaining_hits(truth, sensed, partner.carrier)
         hits = LidarHits(
             ego=truth.hits, by_sender=by_sender, reference=reference, after_sensing=after
         )
@@ -392,9 +394,8 @@ class PerceptionLoop:
             reach = partner.post.mount.range
             truth = self._select_truth(scene, scan, reach, partner.carrier)
             began = time.perf_counter()
-            payload = ask_for_payload(
-                self._system, believed, truth[truth.actor_ids != self._ego_id]
-            )
+            others = truth[truth.actor_ids != self._ego_id]
+            payload = self.sharing.ask_for_message(believed, others)
             seconds = time.perf_counter() - began
             message = Message(
                 sender=partner.sender,

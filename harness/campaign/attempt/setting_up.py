@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import carla
 
 from harness.campaign.attempt.actors import AttemptActors
 from harness.campaign.attempt.agent_sensing import AgentSensing
+from harness.campaign.attempt.air import show_air
 from harness.campaign.attempt.computing import AttemptComputing
+from harness.campaign.attempt.fleet import AttemptFleet, set_up_named_system
 from harness.campaign.attempt.intervening import InterveningSystem
 from harness.campaign.attempt.live import LiveView
 from harness.campaign.attempt.metrics import AttemptMetrics
@@ -31,7 +32,7 @@ from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
 from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
 from harness.campaign.settings.metrics import build_metrics
-from harness.campaign.settings.repeatable import hold_network_kernels
+from harness.campaign.settings.partner_systems import NamedSystem
 from harness.channel.channel import Channel
 from harness.channel.compensation.compensation import Compensation
 from harness.channel.defences.defence import Defence
@@ -61,9 +62,6 @@ from harness.world.session import open_session
 from harness.world.stops import RouteStops
 from harness.world.traffic import Traffic
 
-made_before: dict[str, System | PrivilegedSystem] = {}
-"""Systems that were made before this process was forked, each fresh in every child."""
-
 
 @contextmanager
 def open_attempt_context(task: AttemptTask, route: Route, tick: float) -> Iterator[AttemptContext]:
@@ -87,16 +85,8 @@ def open_attempt_context(task: AttemptTask, route: Route, tick: float) -> Iterat
 
 def set_up_system(settings: CampaignSettings, name: str) -> System | PrivilegedSystem:
     """Return the system under test, if its files are those that the campaign began with."""
-    try:
-        if changes := list_file_changes(settings, [name]):
-            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
-        if name in made_before:
-            return made_before[name]
-        system: System | PrivilegedSystem = build_part(settings["system"][name], f"system.{name}")
-        hold_network_kernels(settings)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
-    return system
+    named = NamedSystem(name=name, place=f"system.{name}", part=settings["system"][name])
+    return set_up_named_system(settings, named, "system")
 
 
 def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | PrivilegedSystem) -> None:
@@ -207,31 +197,6 @@ def has_point_reader(settings: CampaignSettings, system: System | PrivilegedSyst
     return bool(system.reads_points or settings["record"]["points"])
 
 
-def show_air(world: carla.World, air: Mapping[str, float]) -> None:
-    """Let pictures show the weather that changes sweeps; the sun and the clouds stay.
-
-    Args:
-        world: its pictures.
-        air: numbers of CARLA's `WeatherParameters`, by name.
-
-    Raises:
-        AttemptError: the simulator has another weather afterwards.
-    """
-    if not air:
-        return
-    weather = world.get_weather()
-    for name, number in air.items():
-        setattr(weather, name, number)
-    world.set_weather(weather)
-    shown = world.get_weather()
-    for name, number in air.items():
-        if not math.isclose(getattr(shown, name), number, rel_tol=1e-3, abs_tol=1e-3):
-            raise AttemptError(
-                "interference_not_delivered",
-                f"pictures: {name} is {getattr(shown, name):g}, not {number:g}",
-            )
-
-
 @contextmanager
 def set_up_attempt(
     context: AttemptContext,
@@ -239,6 +204,7 @@ def set_up_attempt(
     *,
     settings: CampaignSettings,
     system: System | PrivilegedSystem,
+    sharing: AttemptFleet,
     channel: Channel,
     changes: AppliedChanges,
     cooperation: Cooperation,
@@ -279,7 +245,7 @@ def set_up_attempt(
             context,
             settings,
             cooperation=cooperation,
-            system=system,
+            sharing=sharing,
             channel=channel,
             vehicles=fleet,
             stack=stack,
@@ -290,6 +256,7 @@ def set_up_attempt(
             context,
             settings,
             system=system,
+            sharing=sharing,
             channel=channel,
             ego=ego,
             partners=partners,
@@ -302,12 +269,13 @@ def set_up_attempt(
         )
         # parts with a state begin from their seeds
         system.reset(derive_seed(context.seed, "system"), context.route)
+        sharing.reset_others(derive_seed(context.seed, "system"), context.route)
         channel.reset(context.seed, context.route.name)
         if defence is not None:
             defence.reset(context.seed)
         if compensation is not None:
             compensation.reset()
-        if has_image_reader(system) or brings_sensors(system):
+        if sharing.reads_images or brings_sensors(system):
             stack.callback(context.world.set_weather, context.world.get_weather())
             show_air(context.world, channel.describe_air())
         stops = RouteStops(context)
@@ -338,7 +306,7 @@ def set_up_partners(
     settings: CampaignSettings,
     *,
     cooperation: Cooperation,
-    system: System | PrivilegedSystem,
+    sharing: AttemptFleet,
     channel: Channel,
     vehicles: Sequence[carla.Actor | None],
     stack: ExitStack,
@@ -350,9 +318,8 @@ def set_up_partners(
         context,
         rig=rig,
         period=get_planning_period(settings),
-        reads_points=has_point_reader(settings, system),
+        senses=sharing.choose_senses,
         reads_surfaces=has_surface_reader(rig, channel),
-        reads_images=has_image_reader(system),
         fleet=vehicles,
         reference=build_reference_placement(settings),
     )
@@ -365,6 +332,7 @@ def set_up_perception(
     settings: CampaignSettings,
     *,
     system: System | PrivilegedSystem,
+    sharing: AttemptFleet,
     channel: Channel,
     ego: EgoVehicle,
     partners: PartnerFleet,
@@ -382,6 +350,7 @@ def set_up_perception(
     perception = PerceptionLoop(
         context,
         system,
+        sharing=sharing,
         channel=channel,
         partners=partners,
         ego=ego,
