@@ -5,14 +5,16 @@ A disturbance that meets no message fails its attempt; refused here, before anyt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import get_type_hints
 
 import numpy as np
 
 from harness.campaign.folder.detectors import find_off_domain
+from harness.campaign.folder.inputs import list_system_files
 from harness.campaign.planning.sizes import refuse_sizes
+from harness.campaign.settings.attacks import find_shared_type
 from harness.campaign.settings.conditions import (
     build_condition_changes,
     build_condition_disturbances,
@@ -24,10 +26,13 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.partner_systems import (
     EGO,
     NamedSystem,
+    find_layout_problem,
     get_arm_system,
+    get_partner_system,
     list_all_systems,
     list_fleet_notes,
     list_kind_systems,
+    list_partner_systems,
 )
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.pictures import Miscalibration
@@ -147,9 +152,30 @@ def is_without_messages(
 def list_system_notes(settings: CampaignSettings) -> tuple[str, ...]:
     """Return what is said of systems: privileged, without boxes, detectors off their domain."""
     notes = [make_system_note(one.kind, one.name) for one in list_all_systems(settings)]
-    notes += list_fleet_notes(settings)
+    notes += [*list_fleet_notes(settings), *list_feature_notes(settings)]
     notes.append(describe_off_domain(find_off_domain(settings)))
     return tuple(filter(None, notes))
+
+
+def list_feature_notes(settings: CampaignSettings) -> Iterator[str]:
+    """Yield a line for each pair of systems whose feature maps fit, though their encoders do not.
+
+    Networks that were trained apart describe the same scene by other numbers. Those of one file of
+    weights do not, whatever their agents sense with.
+    """
+    for name, part in settings["system"].items():
+        ego = NamedSystem(name=name, place=f"system.{name}", part=part)
+        for other in list_partner_systems(settings):
+            sender = get_partner_system(settings, other)
+            features = [find_shared_type(one.kind) is Features for one in (ego, sender)]
+            if not all(features) or find_layout_problem(ego, sender) is not None:
+                continue
+            files = [list_system_files(one.part, one.place) for one in (ego, sender)]
+            if files[0] != files[1]:
+                yield (
+                    f"{name} fuses features of {other}: shapes agree, and the encoders were trained"
+                    " apart"
+                )
 
 
 def describe_untouched(disturbance: Disturbance) -> str | None:

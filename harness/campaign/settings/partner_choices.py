@@ -8,8 +8,8 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
-from harness.campaign.settings.fleets import ALL, ASSIGNMENT, CHOICE_GROUP, PLACE
-from harness.records.arms import OWN_SYSTEM
+from harness.campaign.settings.fleets import ALL, ASSIGNMENT, CHOICE_GROUP, PLACE, SYSTEMS
+from harness.records.arms import OWN_SYSTEM, PARTNER_FLEET
 
 
 def add_partner_choices(overrides: Sequence[str]) -> list[str]:
@@ -37,8 +37,19 @@ def add_partner_choices(overrides: Sequence[str]) -> list[str]:
         if key == PLACE or key.startswith(f"{PLACE}."):
             named = {key.removeprefix(PLACE).lstrip("."): override.value()}
             names |= dict.fromkeys(iter_system_names(named))
-    more = [f"{CHOICE_GROUP}=[{','.join(names)}]"] if names else []
+    of_files = [name for name in names if not is_made_by_words(name, overrides)]
+    more = [f"{CHOICE_GROUP}=[{','.join(of_files)}]"] if of_files else []
     return [*words, *more]
+
+
+def is_made_by_words(name: str, overrides: Sequence[str]) -> bool:
+    """Return whether words make a system themselves, as `+system.mine._target_=…` does."""
+    places = [f"{group}.{name}" for group in ("system", f"{PARTNER_FLEET}.{SYSTEMS}")]
+    return any(
+        word.startswith("+") and word.lstrip("+").startswith((f"{place}._target_=", f"{place}="))
+        for word in overrides
+        for place in places
+    )
 
 
 def iter_system_names(value: Any) -> Iterator[str]:
