@@ -127,7 +127,8 @@ def test_arms_that_mean_the_same_are_one(routes: Path) -> None:
     # another network of that name is another system
     arms, _, notes = list_planned(routes, *chosen, "partners.systems.late.weights=random")
     assert arms[:2] == ["late/ahead/none/partners=late", "late/mixed/none/partners=late"]
-    assert "partners=late: roadside units use late; connected vehicles use late" in notes
+    named = "partners.systems.late"
+    assert f"partners=late: roadside units use {named}; connected vehicles use {named}" in notes
 
 
 def test_kinds_that_a_cooperation_lacks_make_no_arm(routes: Path) -> None:
@@ -292,7 +293,10 @@ def test_a_file_in_the_form_of_heal_gives_agents_their_systems(
     agents = {"step": {"ego": "m1", "roadside-0": "m2"}, "elsewhere": {"vehicle-99": "m1"}}
     arms, _, notes = list_planned(routes, *assign(tmp_path, agents, "cooperation=mixed"))
     assert arms == ["late/mixed/none/partners=fleet"]
-    assert any("partners=fleet: by agent (m1: late, m2: ideal_late)" in note for note in notes)
+    assert any(
+        "partners=fleet: by agent (m1: partners.systems.late, m2: ideal_late)" in note
+        for note in notes
+    )
     settings: Any = settings_of(*assign(tmp_path, agents))
     assert settings["partners"]["fleets"]["fleet"]["agents"] == agents
 

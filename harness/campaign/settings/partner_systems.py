@@ -274,15 +274,21 @@ def list_ego_problems(settings: CampaignSettings, arm: Arm) -> Iterator[str]:
 
 def list_fleet_notes(settings: CampaignSettings) -> Iterator[str]:
     """Yield a line for each fleet of the plan: which partners use which system."""
+
+    def describe(name: str) -> str:
+        if name == OWN_SYSTEM:
+            return "the system of the ego"
+        return f"{PARTNER_PLACE}.{name}" if name in settings["system"] else name
+
     for name, fleet in list_fleets(settings).items():
         if not fleet:
             continue
         parts = [
-            f"{KIND_WORDS[kind]} use {fleet.get(kind) or 'the system of the ego'}"
+            f"{KIND_WORDS[kind]} use {describe(fleet.get(kind, OWN_SYSTEM))}"
             for kind in PARTNER_KINDS
         ]
         if AGENTS in fleet:
-            uses = ", ".join(f"{key}: {use}" for key, use in fleet[MODALITIES].items())
+            uses = ", ".join(f"{key}: {describe(use)}" for key, use in fleet[MODALITIES].items())
             parts = [f"by agent ({uses}); agents without a modality use the system of the ego"]
         yield f"{PARTNER_FLEET}={name}: {'; '.join(parts)}"
 
