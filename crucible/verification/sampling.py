@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from harness.common.randomness import make_named_stream
-from harness.records.arms import OWN_SYSTEM, PARTNER_FLEET, Arm
+from harness.records.arms import PARTNER_FLEET, SAME_SYSTEM, Arm
 from harness.records.packing.parts import PackedAttempt, PackedCampaign
 
 LEAST_SHARE = 0.25
@@ -25,7 +25,7 @@ def has_network(settings: Mapping[str, object], arm: Arm) -> bool:
     """Return whether the ego of an arm reads files, or its partners that use other systems."""
     inputs = settings.get("inputs")
     of_partners = isinstance(inputs, dict) and bool(inputs.get(PARTNER_FLEET))
-    mixed = arm[PARTNER_FLEET] != OWN_SYSTEM
+    mixed = arm[PARTNER_FLEET] != SAME_SYSTEM
     return arm.system in find_network_systems(settings) or (mixed and of_partners)
 
 

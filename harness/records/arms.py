@@ -54,14 +54,14 @@ COMPUTE: Literal["compute"] = "compute"
 """The factor of how long agents compute; absent where nothing takes time."""
 PARTNER_FLEET: Literal["partners"] = "partners"
 """The factor of the systems that partners use."""
-OWN_SYSTEM: Literal["own"] = "own"
+SAME_SYSTEM: Literal["own"] = "own"
 """The fleet that no arm names: all partners use the system of the ego."""
 ABSENT_VALUES: Mapping[str, str] = {
     BRAKES: DEFAULT_BRAKES,
     DRIVER: DEFAULT_DRIVER,
     LINK: IDEAL_LINK,
     MESSAGE_FORMAT: NATIVE_FORMAT,
-    PARTNER_FLEET: OWN_SYSTEM,
+    PARTNER_FLEET: SAME_SYSTEM,
 }
 """The values of factors that are not there, where it is not `none`."""
 FACTOR = re.compile(r"[a-z][a-z0-9_]{0,39}")

@@ -107,12 +107,12 @@ def test_words_choose_the_files_of_the_systems_that_they_name() -> None:
     chosen = add_partner_choices(words)
     assert chosen[0] == "partners.system.all=[own,late]"
     assert chosen[-1] == "system@partners.systems=[late,early]"
-    own = ["+system.mine._target_=tests.campaign.picture_reader.PictureReader"]
-    assert add_partner_choices([*own, "partners.system=mine"])[2:] == []
+    made = ["+system.mine._target_=tests.campaign.picture_reader.PictureReader"]
+    assert add_partner_choices([*made, "partners.system=mine"])[2:] == []
     assert add_partner_choices(["system=late", "partners.system.assignment=late"])[2:] == []
 
 
-def test_a_partner_has_settings_of_its_own(tmp_path: Path) -> None:
+def test_a_partner_has_other_settings_than_the_ego(tmp_path: Path) -> None:
     weights = "partners.systems.late.weights=random"
     settings: Any = settings_of("system=late", "partners.system.roadside=late", weights)
     assert settings["system"]["late"]["weights"] is None
@@ -227,7 +227,7 @@ def test_cameras_of_a_partner_need_a_rig_that_has_them(routes: Path) -> None:
     assert list_planned(routes, *words, CAMERAS)[0]
 
 
-def test_disturbances_are_of_the_senses_of_whom_they_disturb(routes: Path) -> None:
+def test_disturbances_change_what_their_agents_sense(routes: Path) -> None:
     files = (f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null")
     night = ("interference=[none,night]", CAMERAS, "system=late")
     with pytest.raises(UserError, match="changes pictures, and the system reads none"):
@@ -236,7 +236,7 @@ def test_disturbances_are_of_the_senses_of_whom_they_disturb(routes: Path) -> No
     assert len(plan_campaign(seeing).attempts) == 2
 
 
-def test_declared_times_are_those_of_each_partner(routes: Path) -> None:
+def test_declared_times_are_those_of_the_partners(routes: Path) -> None:
     words = ("system=late", "compute=declared", CAMERAS)
     line = refuse(routes, *words, "partners.system.roadside=fcooper")
     assert "compute has times of what fcooper shares, not of its boxes" in line

@@ -102,15 +102,15 @@ def detect_by_itself(fleet: str, observation: Observation) -> Boxes:
     system = make_alone(fleet, observation.kind)
     if isinstance(system, Intermediate):
         maps, height = system._encode_observation(observation)
-        found = system.detector.detect_boxes(maps, (), height)
-        return system.operating_point.apply_thresholds(found)
+        candidates = system.detector.detect_boxes(maps, (), height)
+        return system.operating_point.apply_thresholds(candidates)
     boxes = system.share(observation)
     assert isinstance(boxes, Boxes)
     return boxes
 
 
 @pytest.mark.parametrize("fleet", CLASSES)
-def test_boxes_at_the_door_are_those_that_each_system_computes_alone(
+def test_boxes_at_the_door_are_those_that_the_system_computes_alone(
     driven: Path, fleet: str
 ) -> None:
     sensed = {
@@ -148,7 +148,7 @@ def test_partners_carry_the_sensors_of_their_systems(driven: Path) -> None:
             assert (len(observation.points_in_lidar) > 0, len(observation.images)) == wanted
 
 
-def test_records_say_which_system_each_partner_used(driven: Path) -> None:
+def test_records_have_the_system_of_a_partner(driven: Path) -> None:
     for fleet, system in {"roadside_cameras": "cameras", "roadside_wide": "wide"}.items():
         place = find_attempt(driven / "fleets", fleet)
         table = read_stored_table(place / "messages.parquet", "messages")
@@ -168,12 +168,12 @@ def test_records_say_which_system_each_partner_used(driven: Path) -> None:
 
 
 def test_a_fleet_of_one_kind_gives_the_bytes_of_a_campaign_without_fleets(driven: Path) -> None:
-    plain, own = (find_attempt(driven / name, "own") for name in ("plain", "fleets"))
+    plain, same = (find_attempt(driven / name, "own") for name in ("plain", "fleets"))
     for table in TABLES:
         file = f"{table}.parquet"
-        assert (plain / file).read_bytes() == (own / file).read_bytes(), file
-    assert (plain / "result.json").read_bytes() == (own / "result.json").read_bytes()
-    assert "system" not in read_stored_table(own / "messages.parquet", "messages")
+        assert (plain / file).read_bytes() == (same / file).read_bytes(), file
+    assert (plain / "result.json").read_bytes() == (same / "result.json").read_bytes()
+    assert "system" not in read_stored_table(same / "messages.parquet", "messages")
 
 
 def test_other_fleets_meet_the_same_world(driven: Path) -> None:

@@ -135,8 +135,8 @@ def test_a_partner_of_an_ego_with_late_fusion_sends_what_it_detects(
     )
     boxes = system.detect_alone(seen)
     flat = np.column_stack([boxes.geometry[:, :3], boxes.scores]).astype(np.float32)
-    found = [(float(x), float(y)) for x, y in transform_points(flat, PARTNER, WORLD)[:, :2]]
-    assert is_near(found, HIDDEN)
+    seen_at = [(float(x), float(y)) for x, y in transform_points(flat, PARTNER, WORLD)[:, :2]]
+    assert is_near(seen_at, HIDDEN)
     if method == "late":
         sent = system.share(seen)
         assert isinstance(sent, Boxes)

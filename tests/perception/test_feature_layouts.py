@@ -61,7 +61,7 @@ def test_equal_layouts_are_received_and_others_are_not(reader: str, sender: str)
         assert np.isfinite(system_of(reader).perceive(ego(), (message,)).cooperative.scores).all()
 
 
-def test_encoders_of_cameras_are_a_kind_of_their_own() -> None:
+def test_encoders_of_cameras_are_another_kind() -> None:
     fusion = {"fusion": {"_target_": "agents.perception.fusion.fcooper.FCooper"}}
     lidar, camera, mixed = (
         describe_features(kind, fusion)

@@ -19,7 +19,7 @@ from harness.campaign.settings.partner_systems import (
 )
 from harness.campaign.settings.repeatable import hold_network_kernels
 from harness.common.errors import AttemptError, UserError
-from harness.records.arms import OWN_SYSTEM, PARTNER_FLEET, Arm
+from harness.records.arms import PARTNER_FLEET, SAME_SYSTEM, Arm
 from harness.types.sharing import detects_alone
 from harness.types.systems import has_image_reader
 from harness.types.vocabulary import Boxes, GroundTruth, Kind, Observation, Payload, Route
@@ -59,7 +59,7 @@ class AttemptFleet:
     """Which system each partner of an attempt uses, what it senses with, and what it sends.
 
     Args:
-        own: the ego's system, which all partners use that have no other.
+        ego: the ego's system, which all partners use that have no other.
         name: of the ego's system.
         others: systems of partners by name.
         choices: names of systems, by kind of partner and by agent.
@@ -68,17 +68,17 @@ class AttemptFleet:
 
     def __init__(
         self,
-        own: AnySystem,
+        ego: AnySystem,
         name: str,
         *,
         others: Mapping[str, AnySystem] | None = None,
         choices: Mapping[str, str] | None = None,
         keeps_points: bool = False,
     ) -> None:
-        self._own, self._name = own, name
+        self._ego, self._name = ego, name
         self._others, self._choices = dict(others or {}), dict(choices or {})
         self._keeps_points = keeps_points
-        self._wants_boxes = find_shared_type(type(own)) is Boxes
+        self._wants_boxes = find_shared_type(type(ego)) is Boxes
 
     @property
     def is_mixed(self) -> bool:
@@ -88,7 +88,7 @@ class AttemptFleet:
     @property
     def reads_images(self) -> bool:
         """Whether any system reads images."""
-        return any(map(has_image_reader, (self._own, *self._others.values())))
+        return any(map(has_image_reader, (self._ego, *self._others.values())))
 
     def find_name(self, sender: str, kind: str) -> str:
         """Return the name of the system that a partner uses.
@@ -103,13 +103,13 @@ class AttemptFleet:
     def _find_other(self, sender: str, kind: str) -> str | None:
         """Return which other system a partner uses, if any; a double has that of its unit."""
         agent = sender.removesuffix(AGAIN)
-        chosen = self._choices.get(agent, self._choices.get(kind, OWN_SYSTEM))
+        chosen = self._choices.get(agent, self._choices.get(kind, SAME_SYSTEM))
         return chosen if chosen in self._others else None
 
     def choose_senses(self, sender: str, kind: Kind) -> PartnerSenses:
         """Return what is mounted on a partner, as its system reads it."""
         other = self._find_other(sender, kind)
-        system = self._own if other is None else self._others[other]
+        system = self._ego if other is None else self._others[other]
         return PartnerSenses(
             reads_points=bool(system.reads_points or self._keeps_points),
             reads_images=has_image_reader(system),
@@ -126,7 +126,7 @@ class AttemptFleet:
         """
         name = self._find_other(observation.sender, observation.kind)
         if name is None:
-            return ask_for_payload(self._own, observation, truth)
+            return ask_for_payload(self._ego, observation, truth)
         other = self._others[name]
         if self._wants_boxes and detects_alone(other):
             return ask_for_boxes(other, observation, truth)
@@ -149,20 +149,20 @@ class AttemptFleet:
         return {"partner_systems": used}
 
 
-def set_up_fleet(settings: CampaignSettings, arm: Arm, own: AnySystem, route: str) -> AttemptFleet:
+def set_up_fleet(settings: CampaignSettings, arm: Arm, ego: AnySystem, route: str) -> AttemptFleet:
     """Return the systems of an attempt's partners.
 
     Args:
         settings: of the campaign.
         arm: of the attempt.
-        own: the ego's system.
+        ego: the ego's system.
         route: the scenario, where a file gives agents their systems.
 
     Raises:
         AttemptError: class `agent_setup`: a system cannot be made, or its files have changed.
     """
     return AttemptFleet(
-        own,
+        ego,
         arm.system,
         others={
             name: set_up_named_system(settings, named, PARTNER_FLEET)

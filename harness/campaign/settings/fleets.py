@@ -21,7 +21,7 @@ from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.safe_reading import SETTINGS_FILE, read_json_within
 from harness.common.suggestions import describe_unknown_name
-from harness.records.arms import OWN_SYSTEM, PARTNER_FLEET
+from harness.records.arms import PARTNER_FLEET, SAME_SYSTEM
 
 FLEETS, SYSTEMS = "fleets", "systems"
 """The two parts of the resolved group: fleets by name, and the settings of the systems in them."""
@@ -68,7 +68,7 @@ def with_fleets(settings: dict[str, Any]) -> dict[str, Any]:
 def list_fleet_systems(fleet: Mapping[str, Any]) -> list[str]:
     """Return the systems of a fleet that its settings name, each once."""
     named = [fleet.get(kind) for kind in PARTNER_KINDS] + [*(fleet.get(MODALITIES) or {}).values()]
-    return list(dict.fromkeys(name for name in named if name not in (None, OWN_SYSTEM)))
+    return list(dict.fromkeys(name for name in named if name not in (None, SAME_SYSTEM)))
 
 
 def iter_fleets(chosen: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -85,11 +85,11 @@ def iter_fleets(chosen: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         key: list_choices(chosen.get(key), f"{PLACE}.{key}")
         for key in (ALL, *PARTNER_KINDS, ASSIGNMENT)
     }
-    refuse_two_ways([key for key, words in choices.items() if words != [OWN_SYSTEM]])
-    if choices[ASSIGNMENT] != [OWN_SYSTEM]:
+    refuse_two_ways([key for key, words in choices.items() if words != [SAME_SYSTEM]])
+    if choices[ASSIGNMENT] != [SAME_SYSTEM]:
         yield from iter_assigned_fleets(choices[ASSIGNMENT], chosen.get(MODALITIES))
         return
-    if choices[ALL] != [OWN_SYSTEM]:
+    if choices[ALL] != [SAME_SYSTEM]:
         for name in choices[ALL]:
             yield name, make_kind_fleet(dict.fromkeys(PARTNER_KINDS, name))
         return
@@ -117,7 +117,7 @@ def list_choices(value: Any, place: str) -> list[str]:
     Raises:
         UserError: something else, an empty list, or a word twice.
     """
-    words = [OWN_SYSTEM] if value is None else value if isinstance(value, list) else [value]
+    words = [SAME_SYSTEM] if value is None else value if isinstance(value, list) else [value]
     if not words or not all(isinstance(word, str) and word for word in words):
         raise make_fleet_error(f"= {value}: a name or a list of names is needed", place)
     if len({*words}) < len(words):
@@ -133,12 +133,12 @@ def name_kind_fleet(systems: Mapping[str, str]) -> str:
     """
     if len({*systems.values()}) == 1:
         return next(iter(systems.values()))
-    return "_".join(f"{kind}_{name}" for kind, name in systems.items() if name != OWN_SYSTEM)
+    return "_".join(f"{kind}_{name}" for kind, name in systems.items() if name != SAME_SYSTEM)
 
 
 def make_kind_fleet(systems: Mapping[str, str]) -> dict[str, Any]:
     """Return a fleet by kind of partner, without the kinds that use the ego's system."""
-    return {kind: name for kind, name in systems.items() if name != OWN_SYSTEM}
+    return {kind: name for kind, name in systems.items() if name != SAME_SYSTEM}
 
 
 def iter_assigned_fleets(files: list[str], modalities: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -152,13 +152,13 @@ def iter_assigned_fleets(files: list[str], modalities: Any) -> Iterator[tuple[st
             raise make_fleet_error(f"= {system}: the name of a system is needed", f"{place}.{name}")
     seen = set[str]()
     for file in files:
-        name = OWN_SYSTEM if file == OWN_SYSTEM else Path(file).stem
+        name = SAME_SYSTEM if file == SAME_SYSTEM else Path(file).stem
         if name in seen:
             raise make_fleet_error(
                 f"= {files}: two files are called {name}", f"{PLACE}.{ASSIGNMENT}"
             )
         seen.add(name)
-        yield name, {} if file == OWN_SYSTEM else read_assigned_fleet(file, systems)
+        yield name, {} if file == SAME_SYSTEM else read_assigned_fleet(file, systems)
 
 
 def read_assigned_fleet(file: str, systems: Mapping[str, str]) -> dict[str, Any]:

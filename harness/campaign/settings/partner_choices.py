@@ -9,7 +9,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
 from harness.campaign.settings.fleets import ALL, ASSIGNMENT, CHOICE_GROUP, PLACE, SYSTEMS
-from harness.records.arms import OWN_SYSTEM, PARTNER_FLEET
+from harness.records.arms import PARTNER_FLEET, SAME_SYSTEM
 
 
 def add_partner_choices(overrides: Sequence[str]) -> list[str]:
@@ -61,5 +61,5 @@ def iter_system_names(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from iter_system_names(inner)
-    elif isinstance(value, str) and value != OWN_SYSTEM:
+    elif isinstance(value, str) and value != SAME_SYSTEM:
         yield value

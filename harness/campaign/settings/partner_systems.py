@@ -20,7 +20,7 @@ from harness.campaign.settings.fleets import (
     list_fleet_systems,
 )
 from harness.common.errors import UserError
-from harness.records.arms import COMPUTE, NONE, OWN_SYSTEM, PARTNER_FLEET, Arm
+from harness.records.arms import COMPUTE, NONE, PARTNER_FLEET, SAME_SYSTEM, Arm
 from harness.types.agent_sensors import brings_sensors
 from harness.types.sharing import describe_features, detects_alone
 from harness.types.systems import PrivilegedSystem, System
@@ -64,7 +64,7 @@ class NamedSystem:
 def list_fleets(settings: Mapping[str, Any]) -> dict[str, Fleet]:
     """Return the fleets of a campaign by name; `own` alone where none is named."""
     fleets: dict[str, Fleet] = settings.get(PARTNER_FLEET, {}).get(FLEETS, {})
-    return fleets or {OWN_SYSTEM: {}}
+    return fleets or {SAME_SYSTEM: {}}
 
 
 def list_partner_systems(settings: Mapping[str, Any]) -> dict[str, PartSettings[AnySystem]]:
@@ -85,11 +85,11 @@ def get_arm_system(settings: CampaignSettings, arm: Arm) -> NamedSystem:
     return NamedSystem(name=arm.system, place=place, part=settings["system"][arm.system])
 
 
-def is_own_system(settings: CampaignSettings, arm: Arm, name: str) -> bool:
+def is_system_of_ego(settings: CampaignSettings, arm: Arm, name: str) -> bool:
     """Return whether a system of partners is the ego's: of its name, with its settings."""
-    if name in (OWN_SYSTEM, arm.system):
+    if name in (SAME_SYSTEM, arm.system):
         known = list_partner_systems(settings)
-        return name == OWN_SYSTEM or known.get(name) == settings["system"][arm.system]
+        return name == SAME_SYSTEM or known.get(name) == settings["system"][arm.system]
     return False
 
 
@@ -111,7 +111,7 @@ def list_arm_partner_systems(settings: CampaignSettings, arm: Arm) -> dict[str, 
     return {
         name: get_partner_system(settings, name)
         for name in names
-        if not is_own_system(settings, arm, name)
+        if not is_system_of_ego(settings, arm, name)
     }
 
 
@@ -124,7 +124,7 @@ def list_kind_systems(settings: CampaignSettings, arm: Arm) -> dict[Kind, list[N
     others = list_arm_partner_systems(settings, arm)
     kinds: dict[Kind, list[NamedSystem]] = {"ego": [ego]}
     for kind in PARTNER_KINDS:
-        named = fleet.get(kind, OWN_SYSTEM)
+        named = fleet.get(kind, SAME_SYSTEM)
         kinds[kind] = [ego, *others.values()] if AGENTS in fleet else [others.get(named, ego)]
     return kinds
 
@@ -174,7 +174,7 @@ def describe_effect(settings: CampaignSettings, arm: Arm) -> dict[str, Any]:
         key: value
         for key, value in fleet.items()
         if key not in PARTNER_KINDS
-        or (key in present and not is_own_system(settings, arm, str(value)))
+        or (key in present and not is_system_of_ego(settings, arm, str(value)))
     }
 
 
@@ -207,7 +207,7 @@ def find_unlike_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Ar
         problems += [*list_computing_problems(settings, arm), *list_ego_problems(settings, arm)]
         if problems:
             reasons[arm] = problems[0]
-    for name in {arm[PARTNER_FLEET] for arm in reasons} - {OWN_SYSTEM}:
+    for name in {arm[PARTNER_FLEET] for arm in reasons} - {SAME_SYSTEM}:
         of_fleet = [arm for arm in arms if arm[PARTNER_FLEET] == name]
         if all(arm in reasons for arm in of_fleet):
             first = of_fleet[0]
@@ -244,12 +244,12 @@ def find_sharing_problem(ego: NamedSystem, sender: NamedSystem) -> str | None:
 
 def find_layout_problem(ego: NamedSystem, sender: NamedSystem) -> str | None:
     """Return why feature maps of a partner do not fit those that the ego fuses; None if they do."""
-    own = describe_features(ego.kind, ego.arguments)
-    other = describe_features(sender.kind, sender.arguments)
-    if own is None or other is None:
-        silent = ego.name if own is None else sender.name
+    fused = describe_features(ego.kind, ego.arguments)
+    sent = describe_features(sender.kind, sender.arguments)
+    if fused is None or sent is None:
+        silent = ego.name if fused is None else sender.name
         return f"it is not known which feature maps {silent} sends"
-    difference = own.describe_difference(other)
+    difference = fused.describe_difference(sent)
     return f"partners with {sender.name} send {difference}" if difference else None
 
 
@@ -267,8 +267,8 @@ def list_ego_problems(settings: CampaignSettings, arm: Arm) -> Iterator[str]:
     """Yield why a file of assignments is not about an arm: it gives the ego another system."""
     fleet = get_arm_fleet(settings, arm)
     for scenario, agents in fleet.get(AGENTS, {}).items():
-        name = fleet[MODALITIES].get(agents.get(EGO), OWN_SYSTEM)
-        if not is_own_system(settings, arm, name):
+        name = fleet[MODALITIES].get(agents.get(EGO), SAME_SYSTEM)
+        if not is_system_of_ego(settings, arm, name):
             yield f"{arm[PARTNER_FLEET]} gives the ego {name} in {scenario}"
 
 
@@ -276,7 +276,7 @@ def list_fleet_notes(settings: CampaignSettings) -> Iterator[str]:
     """Yield a line for each fleet of the plan: which partners use which system."""
 
     def describe(name: str) -> str:
-        if name == OWN_SYSTEM:
+        if name == SAME_SYSTEM:
             return "the system of the ego"
         return f"{PARTNER_PLACE}.{name}" if name in settings["system"] else name
 
@@ -284,7 +284,7 @@ def list_fleet_notes(settings: CampaignSettings) -> Iterator[str]:
         if not fleet:
             continue
         parts = [
-            f"{KIND_WORDS[kind]} use {describe(fleet.get(kind, OWN_SYSTEM))}"
+            f"{KIND_WORDS[kind]} use {describe(fleet.get(kind, SAME_SYSTEM))}"
             for kind in PARTNER_KINDS
         ]
         if AGENTS in fleet:
