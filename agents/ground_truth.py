@@ -54,6 +54,10 @@ class IdealSystem(PrivilegedPerceivingSystem):
         """Return nothing: no message is read."""
         return Boxes.none()
 
+    def detect_alone(self, observation: Observation, truth: GroundTruth) -> Boxes:
+        """Return the boxes that an agent's LiDAR hits."""
+        return select_hit_boxes(truth, self._min_hits)
+
     def perceive(
         self, observation: EgoObservation, messages: tuple[Message, ...], truth: GroundTruth
     ) -> Perceived:

@@ -156,6 +156,12 @@ class OpenCood(PerceivingSystem):
             return make_boxes("sent", answer, self._lift)
         return Features((answer["features"],) if "features" in answer else ())
 
+    def detect_alone(self, observation: Observation) -> Boxes:
+        """Return what the checkpoint detects in one agent's data, with the ego's encoder."""
+        words, arrays = make_agent_request(observation, self.properties["ego_modality"], self._lift)
+        _, answer = self._ask_child("perceive", [words], arrays)
+        return make_boxes("alone", answer, self._lift)
+
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect with the messages, and in the ego's own data."""
         modality = self.properties["ego_modality"]

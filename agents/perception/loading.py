@@ -54,19 +54,16 @@ def load_network(
     Raises:
         UserError: nothing is there, or it does not fit.
     """
-    # a checkpoint brings its design
+    if checkpoint is not None and weights is not None:
+        raise UserError(
+            f"system: {fusion.scheme} has weights and a checkpoint; leave one of them out"
+        )
+    network = make_unfilled_network(fusion, size, checkpoint)
     if checkpoint is not None:
-        if weights is not None:
-            raise UserError(
-                f"system: {fusion.scheme} has weights and a checkpoint; leave one of them out"
-            )
-        folder = Path(checkpoint).expanduser()
-        network = PerceptionNetwork(fusion, read_checkpoint_design(folder, fusion))
-        file = find_newest_weights(folder)
+        file = find_newest_weights(Path(checkpoint).expanduser())
         fill_network(network, drop_unread_layers(read_state_dict(file)), file)
         return network
-    # else the design of the size, with weights at random or from a file
-    network = PerceptionNetwork(fusion, fusion.choose_design(size))
+    # else weights at random or from a file
     if weights == RANDOM:
         state = make_random_weights(network.state_dict(), network.design.grid, LOGIT_OFFSET)
         network.load_state_dict(state)
@@ -74,6 +71,22 @@ def load_network(
     file = find_weight_file(type(fusion), size, weights)
     fill_network(network, read_weights(file), file)
     return network
+
+
+def make_unfilled_network(
+    fusion: FusionModule, size: Size = "lite", checkpoint: str | None = None
+) -> PerceptionNetwork:
+    """Return a network before it is given its weights; a checkpoint brings its design.
+
+    Args:
+        fusion: the scheme's module, without layers yet.
+        size: `lite` or `full`.
+        checkpoint: a folder of V2Xverse's.
+    """
+    if checkpoint is None:
+        return PerceptionNetwork(fusion, fusion.choose_design(size))
+    folder = Path(checkpoint).expanduser()
+    return PerceptionNetwork(fusion, read_checkpoint_design(folder, fusion))
 
 
 def load_operating_point(

@@ -47,7 +47,12 @@ class PerceptionNetwork(nn.Module):
     """Points to feature maps, feature maps to one map, one map to scores and boxes everywhere.
 
     Names of the parts are those of OpenCOOD, so that its checkpoints fit.
+
+    Attributes:
+        encoders: what makes maps of what agents sense, in words.
     """
+
+    encoders = "pillars"
 
     def __init__(self, fusion: FusionModule, design: NetworkDesign) -> None:
         super().__init__()

@@ -16,6 +16,7 @@ from agents.driving.tracking import WORLD
 from agents.merging import find_ego_boxes
 from agents.perception.designs import Size
 from agents.perception.detector import Detector
+from agents.perception.feature_layouts import make_shipped_module, measure_layout
 from agents.perception.fusion.base import (
     EarlyFusion,
     FusionModule,
@@ -32,11 +33,14 @@ from agents.perception.loading import (
     list_weight_files,
     load_network,
     load_operating_point,
+    make_unfilled_network,
     refuse_unloadable_weights,
 )
+from agents.perception.received import get_sent_points, transform_sent_boxes
 from harness.types.drivers import RouteDriver
-from harness.types.geometry import compute_relative_pose, transform_boxes, transform_points
+from harness.types.geometry import compute_relative_pose, transform_points
 from harness.types.gradients import ObjectiveRequest
+from harness.types.sharing import FeatureLayout
 from harness.types.systems import FusionStage, PerceivingSystem
 from harness.types.vocabulary import (
     Boxes,
@@ -51,7 +55,6 @@ from harness.types.vocabulary import (
     Points,
     Pose,
     Route,
-    Singles,
 )
 
 
@@ -151,6 +154,10 @@ class NetworkSystem(PerceivingSystem):
     @abstractmethod
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Return what is detected with the messages, and from the ego's own points."""
+
+    def detect_alone(self, observation: Observation) -> Boxes:
+        """Return what an agent detects in its own data, in its LiDAR frame."""
+        return self._detect_in_sweep(observation)[0]
 
     def drive(self, observation: EgoObservation, boxes: Boxes) -> Control:
         """Drive by the boxes."""
@@ -262,7 +269,7 @@ class Late(FixedSystem):
 
     def share(self, observation: Observation) -> Boxes:
         """Return what a partner detects in its own points."""
-        return self._detect_in_sweep(observation)[0]
+        return self.detect_alone(observation)
 
     def perceive(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Perceived:
         """Detect, and merge with what partners detected."""
@@ -333,6 +340,27 @@ class Intermediate(NetworkSystem):
         return Partner(maps, compute_relative_pose(message.lidar_in_world, lidar_in_world))
 
     @classmethod
+    def describe_features(
+        cls,
+        fusion: dict[str, Any] | None = None,
+        size: Size = "lite",
+        checkpoint: str | None = None,
+        **others: object,
+    ) -> FeatureLayout | None:
+        """Return what maps partners send; None for a fusion module that is not shipped.
+
+        Args:
+            fusion: settings of the module with its `_target_`.
+            size: `lite` or `full`.
+            checkpoint: a folder of V2Xverse's, which has a size of its own.
+            others: settings that change no shape, as weights.
+        """
+        module = make_shipped_module(fusion)
+        if not isinstance(module, IntermediateFusion):
+            return None
+        return measure_layout(make_unfilled_network(module, size, checkpoint))
+
+    @classmethod
     def list_surrogates(
         cls, fusion: dict[str, Any] | None = None, size: Size = "lite", **others: object
     ) -> list[str]:
@@ -401,28 +429,6 @@ def make_request(waypoints_in_world: Floats, lidar_in_world: Pose) -> DrivingReq
     points = np.column_stack([waypoints_in_world, heights]).astype(np.float32)
     in_lidar = transform_points(points, WORLD, lidar_in_world)
     return DrivingRequest(np.asarray(in_lidar[:, :2], np.float64), lidar_in_world)
-
-
-def get_sent_points(message: Message) -> Singles:
-    """Return the sweep of a message."""
-    if not isinstance(message.payload, Points):
-        raise TypeError(f"{message.sender} sent no points")
-    return message.payload.in_lidar
-
-
-def transform_sent_boxes(message: Message, lidar_in_world: Pose) -> Boxes:
-    """Return a partner's boxes in the ego's LiDAR frame, by the pose that the sender believed.
-
-    Args:
-        message: with boxes in the sender's LiDAR frame.
-        lidar_in_world: the ego's LiDAR, as it believes.
-
-    Raises:
-        TypeError: the payload is not boxes.
-    """
-    if not isinstance(message.payload, Boxes):
-        raise TypeError(f"{message.sender} sent no boxes")
-    return transform_boxes(message.payload, message.lidar_in_world, lidar_in_world)
 
 
 def make_network_system(

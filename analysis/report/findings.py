@@ -23,6 +23,7 @@ from analysis.report.html import (
     render_paragraph,
     render_tag,
 )
+from harness.records.arms import PARTNER_FLEET
 
 UNITS = {"driving score": "points", "violations, %": "percentage points"}
 """The measures that sentences are about, and the units of their differences."""
@@ -72,6 +73,8 @@ def ask_about_factor(factor: str) -> str:
     """Return the question of a family of comparisons by a factor, such as the intervention."""
     if factor == CAMPAIGN:
         return "Do the campaigns differ?"
+    if factor == PARTNER_FLEET:
+        return "Do the systems of partners change driving?"
     verb = "Do" if factor.endswith("s") else "Does"
     return f"{verb} the {factor.replace('_', ' ')} change driving?"
 

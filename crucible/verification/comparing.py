@@ -27,7 +27,7 @@ from crucible.verification.machine import (
 )
 from crucible.verification.recomputed import find_result_disagreements
 from crucible.verification.reference import StudyReference, find_changed_files, find_changed_routes
-from crucible.verification.sampling import find_network_systems, sample_attempts
+from crucible.verification.sampling import has_network, sample_attempts
 from crucible.verification.tolerance import (
     DIFFERS,
     IDENTICAL,
@@ -207,7 +207,7 @@ def compare_redriven_attempt(
     results = parse_json(attempt.result), read_json_object(place / "result.json")
     return RedrivenAttempt(
         name=f"{campaign.name}/{attempt.key}",
-        network=attempt.key.arm.system in find_network_systems(campaign.settings),
+        network=has_network(campaign.settings, attempt.key.arm),
         elsewhere=elsewhere,
         same_bytes=same,
         difference="" if same else find_first_difference(attempt, place),

@@ -16,12 +16,14 @@ from harness.campaign.running.executors.local import LocalExecutor
 from harness.campaign.running.work_queue import WorkQueue
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.partner_systems import list_partner_systems
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.campaign.twins.twins import HERE, refuse_carla, refuse_untrusted_hazards
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.protocols import refuse_unannounced
 from harness.common.safe_reading import LAID_ROUTE, read_within, refuse_link
+from harness.records.arms import PARTNER_FLEET
 from harness.records.keys import AttemptKey
 from harness.records.ledger import rebuild_ledger
 from harness.records.packing.parts import PackedCampaign
@@ -73,7 +75,9 @@ def refuse_untrusted_campaign(campaign: PackedCampaign, again: RedriveSettings) 
 
 def list_changed_weights(campaign: PackedCampaign, systems: Sequence[str]) -> list[str]:
     """Return how the files of systems differ from those that drove the study."""
-    return list_file_changes(cast("CampaignSettings", campaign.settings), systems)
+    settings = cast("CampaignSettings", campaign.settings)
+    of_partners = list_file_changes(settings, list_partner_systems(settings), PARTNER_FLEET)
+    return [*list_file_changes(settings, systems), *of_partners]
 
 
 def drive_attempts_again(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from harness.common.randomness import make_named_stream
+from harness.records.arms import PARTNER_FLEET, SAME_SYSTEM, Arm
 from harness.records.packing.parts import PackedAttempt, PackedCampaign
 
 LEAST_SHARE = 0.25
@@ -20,6 +21,14 @@ def find_network_systems(settings: Mapping[str, object]) -> set[str]:
     return set(known if isinstance(known, dict) else everything)
 
 
+def has_network(settings: Mapping[str, object], arm: Arm) -> bool:
+    """Return whether the ego of an arm reads files, or its partners that use other systems."""
+    inputs = settings.get("inputs")
+    of_partners = isinstance(inputs, dict) and bool(inputs.get(PARTNER_FLEET))
+    mixed = arm[PARTNER_FLEET] != SAME_SYSTEM
+    return arm.system in find_network_systems(settings) or (mixed and of_partners)
+
+
 def sample_attempts(
     campaigns: Mapping[str, PackedCampaign], count: int, seed: int
 ) -> dict[str, list[PackedAttempt]]:
@@ -31,9 +40,8 @@ def sample_attempts(
     """
     strata: dict[bool, list[tuple[str, PackedAttempt]]] = {False: [], True: []}
     for name, campaign in sorted(campaigns.items()):
-        networks = find_network_systems(campaign.settings)
         for attempt in sorted(campaign.attempts, key=lambda attempt: attempt.key):
-            strata[attempt.key.arm.system in networks].append((name, attempt))
+            strata[has_network(campaign.settings, attempt.key.arm)].append((name, attempt))
     chosen: dict[str, list[PackedAttempt]] = {}
     sizes = split_sample_size(count, len(strata[False]), len(strata[True]))
     for network, size in zip((False, True), sizes, strict=True):

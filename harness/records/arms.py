@@ -4,7 +4,7 @@ An arm is a set of named factors with a value each. Three belong to every arm: t
 cooperates, and the condition of the channel. Others may join them. `none` is the value of a factor
 that is not there: an arm with `intervention` at `none` is the arm that names no intervention. For
 the driver that value is `default`, for the link `ideal`, for the brakes `default`, for the format
-of messages `native`.
+of messages `native`, for the systems of partners `own`.
 
 One name identifies an arm. It is the arm's folder, the front of its attempts' keys, and reads back:
 
@@ -52,11 +52,16 @@ COMPENSATE: Literal["compensate"] = "compensate"
 """The factor of what makes up for the age of messages; absent where nothing does."""
 COMPUTE: Literal["compute"] = "compute"
 """The factor of how long agents compute; absent where nothing takes time."""
+PARTNER_FLEET: Literal["partners"] = "partners"
+"""The factor of the systems that partners use."""
+SAME_SYSTEM: Literal["own"] = "own"
+"""The fleet that no arm names: all partners use the system of the ego."""
 ABSENT_VALUES: Mapping[str, str] = {
     BRAKES: DEFAULT_BRAKES,
     DRIVER: DEFAULT_DRIVER,
     LINK: IDEAL_LINK,
     MESSAGE_FORMAT: NATIVE_FORMAT,
+    PARTNER_FLEET: SAME_SYSTEM,
 }
 """The values of factors that are not there, where it is not `none`."""
 FACTOR = re.compile(r"[a-z][a-z0-9_]{0,39}")

@@ -140,6 +140,9 @@ MESSAGES = _build_record_schema(
     _make_column("uses", pa.int32(), "", "planning steps that were given it"),
 )
 
+USED_SYSTEM = (_make_column("system", _NAME, "", "that the sender uses"),)
+"""Further column of `messages.parquet`, behind the others: where partners use several systems."""
+
 LINKS = _build_record_schema(
     _make_column("sender", _NAME, "", "a partner"),
     _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
@@ -379,7 +382,7 @@ AFTER_SENSING = {
 }
 """Further columns, behind the others: of attempts whose system reads points, where these may have
 been changed by a LiDAR's sensitivity, weather or another disturbance of sweeps."""
-FURTHER_COLUMNS = {**AFTER_SENSING, "attacks": PERTURBED, "links": PARTS}
+FURTHER_COLUMNS = {**AFTER_SENSING, "attacks": PERTURBED, "links": PARTS, "messages": USED_SYSTEM}
 """All columns that a table may have behind the others, but for metrics."""
 ALL_TABLES = {
     **TABLES,

@@ -13,16 +13,20 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, get_args
 
 import carla
-import numpy as np
 
 from harness.common.errors import UserError
-from harness.types.vocabulary import Kind, Pose
+from harness.types.vocabulary import Kind, Pose, Route
 from harness.world.attempt_context import AttemptContext, EgoState
 from harness.world.cameras import CameraPlace
 from harness.world.equipped import can_carry_lidar, choose_connected, choose_corners
 from harness.world.poses import to_carla_transform, to_pose
 from harness.world.rig import LidarMount, LidarScan, Rig, ScanningPost
-from harness.world.roadside import find_roadside_pose, measure_distance_ahead
+from harness.world.roadside import (
+    find_roadside_pose,
+    list_junction_entries,
+    measure_distance_ahead,
+)
+from harness.world.senses import ChooseSenses, give_all
 
 Choice: TypeAlias = Literal["nearest", "random"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
@@ -48,6 +52,9 @@ class ScanningPartner:
 class RoadsidePlacement(Protocol):
     """A way to place roadside units."""
 
+    def count_units(self, route: Route) -> int:
+        """Return how many units there may be on a route, at most."""
+
     def spawn_units(self, roadside_units: RoadsideUnitSpawner) -> list[ScanningPartner]:
         """Put up the units."""
 
@@ -64,36 +71,34 @@ class RoadsideUnitSpawner:
     Attributes:
         mount: LiDAR of the units.
         period: seconds between sweeps.
-        reads_points: whether points are needed, or hits only.
+        senses: of each unit: points or hits only, and whether its cameras run.
         reads_surfaces: whether it must be known what points lie on.
-        cameras: of each unit; none if no images are needed.
+        cameras: of each unit, where its system reads images.
     """
 
     context: AttemptContext
     mount: LidarMount
     period: float
-    reads_points: bool
+    senses: ChooseSenses
     reads_surfaces: bool = False
     cameras: tuple[CameraPlace, ...] = ()
 
     def spawn_unit(self, number: int, place: Pose) -> ScanningPartner:
         """Put up a unit that looks along the road."""
+        sender = f"roadside-{number}"
+        senses = self.senses(sender, "roadside")
         post = ScanningPost(
             self.context,
             self.mount,
             period=self.period,
-            reads_points=self.reads_points,
+            reads_points=senses.reads_points,
             reads_surfaces=self.reads_surfaces,
             place=self.get_sensor_transform(place),
             noise_seed=self.context.compute_noise_seed("roadside", str(number)),
-            cameras=self.cameras,
+            cameras=self.cameras if senses.reads_images else (),
         )
         return ScanningPartner(
-            sender=f"roadside-{number}",
-            kind="roadside",
-            post=post,
-            carrier=0,
-            place=(place.x, place.y),
+            sender=sender, kind="roadside", post=post, carrier=0, place=(place.x, place.y)
         )
 
     def get_sensor_transform(self, place: Pose) -> carla.Transform:
@@ -119,6 +124,10 @@ class Ahead:
     def __post_init__(self) -> None:
         if self.renew_seconds <= 0 or self.rest_every < 0:
             raise UserError("cooperation: renew_seconds must be > 0, rest_every ≥ 0")
+
+    def count_units(self, route: Route) -> int:
+        """Return that there is one."""
+        return 1
 
     def spawn_units(self, roadside_units: RoadsideUnitSpawner) -> list[ScanningPartner]:
         """Spawn the unit; it is moved before the first sweep."""
@@ -163,12 +172,15 @@ class Surveyed:
         if not 0 <= self.share <= 1:
             raise UserError(f"cooperation.roadside.share = {self.share}: must be from 0 to 1")
 
+    def count_units(self, route: Route) -> int:
+        """Return at how many corners the route enters a junction, with a unit or without."""
+        return len(list_junction_entries(route))
+
     def spawn_units(self, roadside_units: RoadsideUnitSpawner) -> list[ScanningPartner]:
         """Put up the units the route passes."""
         route = roadside_units.context.route
-        entries = np.flatnonzero(route.in_junction[1:] & ~route.in_junction[:-1]).tolist()
         places = []
-        for row in entries:
+        for row in list_junction_entries(route):
             x, y, z = route.xyz[row]
             here = Pose(x, y, z, yaw=float(route.yaw[row]))
             places.append(find_roadside_pose(roadside_units.context.map, here, 0.0, self.height))
@@ -354,9 +366,8 @@ def spawn_partners(
     *,
     rig: Rig,
     period: float,
-    reads_points: bool,
+    senses: ChooseSenses,
     reads_surfaces: bool = False,
-    reads_images: bool = False,
     fleet: Sequence[carla.Actor | None],
     reference: RoadsidePlacement | None = None,
 ) -> PartnerFleet:
@@ -370,9 +381,8 @@ def spawn_partners(
         context: of the attempt.
         rig: the LiDARs.
         period: seconds between sweeps.
-        reads_points: whether the system needs points.
+        senses: of each partner: whether its system needs points, and the cameras of the rig.
         reads_surfaces: whether a disturbance must know what points lie on.
-        reads_images: whether the system needs the cameras of the rig.
         fleet: background vehicles in their order; None for one that is not there.
         reference: how reference units are placed; None for none.
     """
@@ -380,9 +390,9 @@ def spawn_partners(
         context=context,
         mount=rig.roadside,
         period=period,
-        reads_points=reads_points,
+        senses=senses,
         reads_surfaces=reads_surfaces,
-        cameras=rig.place_cameras("roadside") if reads_images else (),
+        cameras=rig.place_cameras("roadside"),
     )
     partners = PartnerFleet(settings=settings, roadside_units=roadside_units)
     if settings.roadside is not None:
@@ -393,15 +403,15 @@ def spawn_partners(
             context,
             rig=rig,
             period=period,
-            reads_points=reads_points,
+            senses=senses,
             reads_surfaces=reads_surfaces,
-            reads_images=reads_images,
             fleet=fleet,
         )
     if reference is not None:
         partners.refers_to_units = settings.roadside == reference
         if not partners.refers_to_units:
-            apart = replace(roadside_units, reads_points=False, reads_surfaces=False, cameras=())
+            blind = give_all(reads_points=False)
+            apart = replace(roadside_units, senses=blind, reads_surfaces=False)
             partners.reference = ReferenceUnits(reference, reference.spawn_units(apart))
     return partners
 
@@ -412,9 +422,8 @@ def equip_vehicles(
     *,
     rig: Rig,
     period: float,
-    reads_points: bool,
+    senses: ChooseSenses,
     reads_surfaces: bool = False,
-    reads_images: bool = False,
     fleet: Sequence[carla.Actor | None],
 ) -> list[ScanningPartner]:
     """Return the background vehicles that have a rig: a share of those that it fits.
@@ -425,18 +434,19 @@ def equip_vehicles(
     partners = []
     for number, (vehicle, has_rig) in enumerate(zip(fleet, chosen, strict=True)):
         if vehicle is not None and has_rig and can_carry_lidar(vehicle, rig.vehicle):
+            name = f"vehicle-{number}"
+            needed = senses(name, "vehicle")
             seed = context.compute_noise_seed("connected", str(number))
             post = ScanningPost(
                 context,
                 rig.vehicle,
                 period=period,
-                reads_points=reads_points,
+                reads_points=needed.reads_points,
                 reads_surfaces=reads_surfaces,
                 carrier=vehicle,
                 noise_seed=seed,
-                cameras=rig.place_cameras("vehicle") if reads_images else (),
+                cameras=rig.place_cameras("vehicle") if needed.reads_images else (),
             )
-            name = f"vehicle-{number}"
             partners.append(
                 ScanningPartner(
                     sender=name, kind="vehicle", post=post, carrier=vehicle.id, place=(0.0, 0.0)

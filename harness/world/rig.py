@@ -219,6 +219,7 @@ class ScanningPost:
         if reads_points:
             kinds.append("sensor.lidar.ray_cast")
         self.mount = mount
+        self.reads_points = reads_points
         self.listening = False
         self._reads_surfaces = reads_surfaces
         self._on_vehicle = carrier is not None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import carla
+import numpy as np
 
-from harness.types.vocabulary import Pose
+from harness.types.vocabulary import Pose, Route
 
 STEP = 1.0
 WIDEST = 12
@@ -49,3 +50,9 @@ def find_roadside_pose(town: carla.Map, ego: Pose, distance: float, height: floa
 def measure_distance_ahead(place: Pose, ego: Pose) -> float:
     """Return how far ahead of the ego a place is."""
     return (place.x - ego.x) * math.cos(ego.yaw) + (place.y - ego.y) * math.sin(ego.yaw)
+
+
+def list_junction_entries(route: Route) -> list[int]:
+    """Return the rows of a route after which it enters a junction."""
+    entries: list[int] = np.flatnonzero(route.in_junction[1:] & ~route.in_junction[:-1]).tolist()
+    return entries

@@ -39,7 +39,7 @@ from studies.decide.population import (
 
 FACTOR_GROUPS = (
     *("driver", "link", "message_format", "attack", "defence", "compensate", "compute", "brakes"),
-    "intervention",
+    *("intervention", "partners"),
 )
 """Factors of arms that are named as `driver=idm`."""
 LEAST_PARTS = 2

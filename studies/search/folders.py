@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from harness.campaign.folder.assignments import list_assigned_routes, read_assignment
 from harness.campaign.folder.campaign_folder import load_campaign_header
-from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.folder.inputs import list_all_file_changes
 from harness.campaign.settings.computing import refuse_unrepeatable
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.differences import list_setting_differences
@@ -130,7 +130,7 @@ def read_search_campaign(
     meaning = {name: value for name, value in campaign.items() if name not in IRRELEVANT_SETTINGS}
     for difference in list_setting_differences(search.evaluation["campaign"], meaning):
         raise UserError(f"{folder / CAMPAIGN_HEADER_FILE}: {difference}: changed since the search")
-    if changes := list_file_changes(cast("CampaignSettings", campaign), given["system"]):
+    if changes := list_all_file_changes(cast("CampaignSettings", campaign)):
         raise UserError(f"{folder}: driven with other files: {'; '.join(changes)}")
     executor = {**HERE, "workers": workers}
     return cast("CampaignSettings", {**campaign, "executor": executor, "export": {}})

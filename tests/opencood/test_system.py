@@ -119,6 +119,32 @@ def test_a_partner_shows_what_the_ego_cannot_see(
     assert not is_near(alone, HIDDEN, 6.0)
 
 
+@pytest.mark.parametrize("method", ["late", "early", "intermediate"])
+def test_a_partner_of_an_ego_with_late_fusion_sends_what_it_detects(
+    root: Path, tmp_path: Path, method: str
+) -> None:
+    system = make_system(root, tmp_path, method)
+    system.reset(1, straight())
+    seen = Observation(
+        sender="roadside-0",
+        kind="roadside",
+        frame=2,
+        time=0.2,
+        lidar_in_world=PARTNER,
+        points_in_lidar=sweep(HIDDEN, PARTNER),
+    )
+    boxes = system.detect_alone(seen)
+    flat = np.column_stack([boxes.geometry[:, :3], boxes.scores]).astype(np.float32)
+    seen_at = [(float(x), float(y)) for x, y in transform_points(flat, PARTNER, WORLD)[:, :2]]
+    assert is_near(seen_at, HIDDEN)
+    if method == "late":
+        sent = system.share(seen)
+        assert isinstance(sent, Boxes)
+        assert is_near(
+            [(float(row[0]), float(row[1])) for row in flat], tuple(sent.geometry[0, :2])
+        )
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", ["late", "early", "intermediate"])
 def test_a_wrong_pose_moves_what_was_sent(root: Path, tmp_path: Path, method: str) -> None:

@@ -16,7 +16,8 @@ from agents.perception.fusion.base import SparseFeatures, merge_sweeps
 from agents.perception.fusion.catalogue import INTERMEDIATE, SCHEMES
 from agents.perception.fusion.codriving import compute_confidence, mask_levels
 from agents.perception.raising import estimate_lidar_height, raise_points
-from agents.perception.systems import Early, Intermediate, Late, Single, get_sent_points
+from agents.perception.received import get_sent_points
+from agents.perception.systems import Early, Intermediate, Late, Single
 from harness.campaign.planning.validation import refuse_misfit
 from harness.campaign.settings.config import build_part, find_class
 from harness.common.errors import UserError

@@ -20,6 +20,7 @@ from harness.world.partners import Ahead, Cooperation, PartnerFleet, Surveyed, s
 from harness.world.poses import to_carla_transform
 from harness.world.rig import read_rig
 from harness.world.roads import RoadNetwork
+from harness.world.senses import give_all
 from tests.world.staging import clear_away, context_of, stand, where
 
 PLANNING = 4
@@ -87,7 +88,12 @@ def on_the_way(
     context: AttemptContext, ego: EgoVehicle, placement: Ahead, steps: int
 ) -> list[list[Pose]]:
     partners = spawn_partners(
-        Cooperation(roadside=placement), context, rig=RIG, period=0.2, reads_points=False, fleet=[]
+        Cooperation(roadside=placement),
+        context,
+        rig=RIG,
+        period=0.2,
+        senses=give_all(reads_points=False),
+        fleet=[],
     )
     drive = Drive(context, ego, partners)
     poses = [[pose for _, pose in drive.plan()] for _ in range(steps)]
@@ -104,7 +110,7 @@ def test_the_unit_stands_ahead_on_the_right_along_the_road(
         context,
         rig=RIG,
         period=0.2,
-        reads_points=False,
+        senses=give_all(reads_points=False),
         fleet=[],
     )
     drive = Drive(context, ego, partners)
@@ -154,7 +160,7 @@ def test_units_are_moved_not_spawned(context: AttemptContext, ego: EgoVehicle) -
         context,
         rig=RIG,
         period=0.2,
-        reads_points=True,
+        senses=give_all(reads_points=True),
         fleet=[],
     )
     drive = Drive(context, ego, partners)
@@ -189,7 +195,7 @@ def test_surveyed_units_stand_at_the_corners_in_range(
         there,
         rig=RIG,
         period=0.2,
-        reads_points=False,
+        senses=give_all(reads_points=False),
         fleet=[],
     )
     entries = int((np.diff(route.in_junction.astype(int)) == 1).sum())
@@ -246,7 +252,12 @@ def test_the_nearest_vehicles_share(context: AttemptContext, ego: EgoVehicle) ->
     fleet = fleet_of(context, ego, [30.0, 10.0, 20.0, 95.0])
     context.world.tick()
     partners = spawn_partners(
-        Cooperation(connected=2), context, rig=RIG, period=0.2, reads_points=True, fleet=fleet
+        Cooperation(connected=2),
+        context,
+        rig=RIG,
+        period=0.2,
+        senses=give_all(reads_points=True),
+        fleet=fleet,
     )
     drive = Drive(context, ego, partners, speed=0.0)
     assert [name for name, _ in drive.plan()] == ["vehicle-1", "vehicle-2"]
@@ -265,7 +276,7 @@ def test_no_partner_out_of_range(context: AttemptContext, ego: EgoVehicle) -> No
         context,
         rig=RIG,
         period=0.2,
-        reads_points=False,
+        senses=give_all(reads_points=False),
         fleet=fleet,
     )
     assert [name for name, _ in Drive(context, ego, partners, speed=0.0).plan()] == ["vehicle-0"]
@@ -278,7 +289,7 @@ def test_no_more_than_asked(context: AttemptContext, ego: EgoVehicle) -> None:
     context.world.tick()
     settings = Cooperation(roadside=Ahead(**PLACE), connected=3, maximum=2)
     partners = spawn_partners(
-        settings, context, rig=RIG, period=0.2, reads_points=False, fleet=fleet
+        settings, context, rig=RIG, period=0.2, senses=give_all(reads_points=False), fleet=fleet
     )
     shared = Drive(context, ego, partners, speed=0.0).plan()
     assert [name for name, _ in shared] == ["roadside-0", "vehicle-0"]

@@ -8,6 +8,7 @@ import pytest
 from harness.world.attempt_context import AttemptContext
 from harness.world.ego import EgoVehicle
 from harness.world.partners import Ahead, Cooperation, PartnerFleet, Surveyed, spawn_partners
+from harness.world.senses import give_all
 from tests.world.test_partners import PLACE, PLANNING, RIG, Drive, context, ego, fleet_of
 
 __all__ = ["context", "ego"]
@@ -42,7 +43,7 @@ def test_the_reference_rig_sees_the_same_in_every_arm(
             context,
             rig=RIG,
             period=0.2,
-            reads_points=False,
+            senses=give_all(reads_points=False),
             fleet=fleet,
             reference=Ahead(**PLACE),
         )
@@ -81,7 +82,7 @@ def test_a_unit_that_is_the_reference_is_not_scanned_twice(
             context,
             rig=RIG,
             period=0.2,
-            reads_points=False,
+            senses=give_all(reads_points=False),
             fleet=[],
             reference=Ahead(**PLACE),
         )
@@ -92,7 +93,7 @@ def test_a_unit_that_is_the_reference_is_not_scanned_twice(
         context,
         rig=RIG,
         period=0.2,
-        reads_points=True,
+        senses=give_all(reads_points=True),
         fleet=[],
         reference=Ahead(**PLACE),
     )
@@ -105,7 +106,12 @@ def test_without_a_reference_nothing_more_is_scanned(
     context: AttemptContext, ego: EgoVehicle
 ) -> None:
     partners = spawn_partners(
-        cooperations()["ahead"], context, rig=RIG, period=0.2, reads_points=False, fleet=[]
+        cooperations()["ahead"],
+        context,
+        rig=RIG,
+        period=0.2,
+        senses=give_all(reads_points=False),
+        fleet=[],
     )
     drive = Drive(context, ego, partners)
     partners.choose_sharing_partners(drive.state, context.world.get_snapshot())
@@ -126,7 +132,9 @@ def random_partner(context: AttemptContext, fleet: list[carla.Actor], seed: int)
         seed=seed,
         tick_seconds=0.05,
     )
-    return spawn_partners(one, there, rig=RIG, period=0.2, reads_points=False, fleet=fleet)
+    return spawn_partners(
+        one, there, rig=RIG, period=0.2, senses=give_all(reads_points=False), fleet=fleet
+    )
 
 
 @pytest.mark.thorough

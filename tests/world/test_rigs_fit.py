@@ -13,9 +13,11 @@ from harness.world.attempt_context import AttemptContext
 from harness.world.equipped import can_carry_lidar
 from harness.world.partners import Cooperation, equip_vehicles
 from harness.world.poses import to_carla_transform
+from harness.world.senses import give_all
 from tests.world.staging import clear_away, context_of, where
 from tests.world.test_partners import RIG
 
+BLIND = give_all(reads_points=False)
 CYCLES = {"bicycle", "motorcycle"}
 TALL = {
     "vehicle.carlamotors.firetruck",
@@ -56,7 +58,7 @@ def test_only_vehicles_that_the_rig_fits_are_equipped(
     context: AttemptContext, fleet: list[carla.Actor]
 ) -> None:
     partners = equip_vehicles(
-        Cooperation(connected=3), context, rig=RIG, period=0.2, reads_points=False, fleet=fleet
+        Cooperation(connected=3), context, rig=RIG, period=0.2, senses=BLIND, fleet=fleet
     )
     types = {actor.id: actor.type_id for actor in fleet}
     chosen = {types[partner.carrier] for partner in partners}
@@ -95,7 +97,7 @@ def test_the_share_is_of_the_vehicles_that_it_fits(
     for share in (0.0, 0.5, 1.0):
         settings = Cooperation(connected=3, connected_share=share)
         partners = equip_vehicles(
-            settings, context, rig=RIG, period=0.2, reads_points=False, fleet=fleet * 4
+            settings, context, rig=RIG, period=0.2, senses=BLIND, fleet=fleet * 4
         )
         counts[share] = len(partners)
         for partner in partners:
@@ -116,7 +118,7 @@ def test_a_mounted_lidar_sees_round_itself(
             context,
             rig=RIG,
             period=0.05,
-            reads_points=False,
+            senses=BLIND,
             fleet=[vehicle],
         )
         seen = next(vehicle for vehicle in fleet if vehicle.type_id == "vehicle.mercedes.sprinter")

@@ -43,6 +43,8 @@ class SeeingNetwork(PerceptionNetwork):
     2024): a camera's map passes an aligner, and an agent with both joins two maps.
     """
 
+    encoders = "pillars and aligned cameras"
+
     def __init__(self, fusion: FusionModule, design: NetworkDesign) -> None:
         super().__init__(fusion, design)
         if self.multi_scale:

@@ -20,6 +20,7 @@ from agents.perception.cameras.network import (
 )
 from agents.perception.designs import Size
 from agents.perception.detector import Detector, to_channels_last
+from agents.perception.feature_layouts import make_shipped_module, measure_layout
 from agents.perception.fusion.base import FusionModule, IntermediateFusion, Maps
 from agents.perception.fusion.catalogue import find_shipped_class, is_shipped
 from agents.perception.loading import (
@@ -35,6 +36,7 @@ from agents.perception.random_weights import make_random_weights
 from agents.perception.systems import Intermediate, Late, NetworkSystem, Single
 from harness.common.errors import UserError
 from harness.common.randomness import make_named_stream
+from harness.types.sharing import FeatureLayout
 from harness.types.vocabulary import Observation, Route
 
 Modality: TypeAlias = Literal["lidar", "camera", "mixed", "both"]
@@ -210,6 +212,20 @@ class SeeingIntermediate(SeeingSystem, Intermediate):
         driving: DrivingSettings | None = None,  # settings of the shared driver; null: the defaults
     ) -> None:
         self._load_seeing(fusion, weights, driving)
+
+    @classmethod
+    def describe_features(
+        cls,
+        fusion: dict[str, Any] | None = None,
+        size: Size = "lite",
+        checkpoint: str | None = None,
+        **others: object,
+    ) -> FeatureLayout | None:
+        """Return what maps partners send; None for a fusion module that is not shipped."""
+        module = make_shipped_module(fusion)
+        if module is None:
+            return None
+        return measure_layout(SeeingNetwork(module, module.choose_design("lite")))
 
     @classmethod
     def list_surrogates(

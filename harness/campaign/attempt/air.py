@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import carla
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from harness.campaign.attempt.planning_step import SensedStep
 from harness.channel.channel import Channel
 from harness.channel.links.sight import AirSurroundings
+from harness.common.errors import AttemptError
 from harness.types.geometry import transform_boxes
 from harness.types.vocabulary import Boxes, CarrierState, Floats, Pose
 from harness.world.scene import GroundTruthScene, list_building_boxes
@@ -60,3 +62,28 @@ def read_carriers(
             yaw_rate=-math.radians(turning.z),
         )
     return states
+
+
+def show_air(world: carla.World, air: Mapping[str, float]) -> None:
+    """Let pictures show the weather that changes sweeps; the sun and the clouds stay.
+
+    Args:
+        world: its pictures.
+        air: numbers of CARLA's `WeatherParameters`, by name.
+
+    Raises:
+        AttemptError: the simulator has another weather afterwards.
+    """
+    if not air:
+        return
+    weather = world.get_weather()
+    for name, number in air.items():
+        setattr(weather, name, number)
+    world.set_weather(weather)
+    shown = world.get_weather()
+    for name, number in air.items():
+        if not math.isclose(getattr(shown, name), number, rel_tol=1e-3, abs_tol=1e-3):
+            raise AttemptError(
+                "interference_not_delivered",
+                f"pictures: {name} is {getattr(shown, name):g}, not {number:g}",
+            )

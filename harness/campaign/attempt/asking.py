@@ -1,10 +1,11 @@
-"""What is asked of the system under test at a planning step; what it raises is its fault."""
+"""What is asked of systems at a planning step; what they raise is their fault."""
 
 from __future__ import annotations
 
 from harness.campaign.attempt.blame import SystemBlame
+from harness.types.sharing import LoneDetector, PrivilegedLoneDetector
 from harness.types.systems import PrivilegedSystem, System, is_privileged
-from harness.types.vocabulary import GroundTruth, Observation, Payload
+from harness.types.vocabulary import Boxes, GroundTruth, Observation, Payload
 
 
 def ask_for_payload(
@@ -13,7 +14,7 @@ def ask_for_payload(
     """Return what a partner with this system sends of what it sensed.
 
     Args:
-        system: under test.
+        system: of the partner.
         observation: of the partner, with the pose that it believes.
         truth: boxes that a privileged system may use, in the partner's LiDAR frame.
     """
@@ -51,3 +52,19 @@ class SharingEgo:
             self._payload = ask_for_payload(self._system, observation, truth)
             self._frame = observation.frame
         return self._payload
+
+
+def ask_for_boxes(
+    system: LoneDetector | PrivilegedLoneDetector, observation: Observation, truth: GroundTruth
+) -> Boxes:
+    """Return what a partner with this system detects by itself.
+
+    Args:
+        system: of the partner.
+        observation: of the partner, with the pose that it believes.
+        truth: boxes that a privileged system may use, in the partner's LiDAR frame.
+    """
+    with SystemBlame():
+        if getattr(system, "privileged", False):
+            return system.detect_alone(observation, truth)  # type: ignore[call-arg]
+        return system.detect_alone(observation)  # type: ignore[call-arg]

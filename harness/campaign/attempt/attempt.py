@@ -49,7 +49,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     routes = [assignment.route, *assignment.further]
     seed = derive_attempt_seed(task, assignment.route)
     parts = [
-        build_ego_parts(settings, task.key.arm, number=number, seed=seed)
+        build_ego_parts(settings, task.key.arm, route=task.key.route, number=number, seed=seed)
         for number in range(len(routes))
     ]
     changes = set_up_changes(settings, task.key.arm.condition)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,10 +25,16 @@ from harness.records.schema import (
 
 
 def build_message_columns(
-    messages: Iterable[MessageRecord], start: float, first_frame: int
+    messages: Iterable[MessageRecord],
+    start: float,
+    first_frame: int,
+    systems: Callable[[str, str], str] | None = None,
 ) -> dict[str, list[Any]]:
-    """Return the message table."""
+    """Return the message table, with the system of each sender where `systems` gives them."""
+    messages = list(messages)
     columns: dict[str, list[Any]] = {name: [] for name in MESSAGES.names}
+    if systems is not None:
+        columns["system"] = [systems(message.sender, message.kind) for message in messages]
     for message in messages:
         # frames and times count from the start of the drive
         row = {

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from harness.campaign.attempt.fleet import AttemptFleet
 from harness.campaign.attempt.planning_step import EGO
-from harness.campaign.settings.computing import build_arm_computing_time
+from harness.campaign.settings.computing import (
+    build_arm_computing_time,
+    build_partner_computing_times,
+)
 from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.computing.busy_device import PARALLEL, BusyDevice
 from harness.channel.computing.computing_time import ComputingTime
@@ -19,11 +23,13 @@ from harness.channel.delivery_rule import SAME_MOMENT
 from harness.common.errors import AttemptError, UserError
 from harness.records.arms import COMPUTE, Arm
 from harness.records.schema import COMPUTING
-from harness.types.vocabulary import Control, Message
+from harness.types.vocabulary import Control, Kind, Message
 from harness.world.attempt_context import EgoState
 
 
-def set_up_computing(settings: CampaignSettings, arm: Arm) -> AttemptComputing | None:
+def set_up_computing(
+    settings: CampaignSettings, arm: Arm, sharing: AttemptFleet
+) -> AttemptComputing | None:
     """Return the computing times of an arm; None where nothing takes time.
 
     Raises:
@@ -31,9 +37,14 @@ def set_up_computing(settings: CampaignSettings, arm: Arm) -> AttemptComputing |
     """
     try:
         made = build_arm_computing_time(settings, arm)
+        of_partners = build_partner_computing_times(settings, arm)
     except UserError as problem:
         raise AttemptError("agent_setup", str(problem)) from None
-    return None if made is None else AttemptComputing(made, arm[COMPUTE], settings["tick"])
+    if made is None:
+        return None
+    computing = AttemptComputing(made, arm[COMPUTE], settings["tick"])
+    computing.use_partner_times(of_partners, sharing.find_name)
+    return computing
 
 
 def measure_ego(computing: AttemptComputing | None) -> AbstractContextManager[None]:
@@ -54,6 +65,19 @@ class AttemptComputing:
         self._skipped: Counter[bool] = Counter()  # sweeps of the ego and of partners: is it the ego
         self._rows_of_ego: dict[int, int] = {}  # by frame
         self._measured = 0.0  # s by the clock, of the ego's step so far
+        self._partner_times: Mapping[str, ComputingTime] = {}  # by system, without the ego's
+        self._find_system: Callable[[str, Kind], str] | None = None
+
+    def use_partner_times(
+        self, times: Mapping[str, ComputingTime], find_system: Callable[[str, Kind], str]
+    ) -> None:
+        """Let partners of other systems take the times of theirs.
+
+        Args:
+            times: by system.
+            find_system: gives a partner's system by its name and kind.
+        """
+        self._partner_times, self._find_system = times, find_system
 
     @contextmanager
     def measure_ego(self) -> Iterator[None]:
@@ -62,24 +86,24 @@ class AttemptComputing:
         yield
         self._measured += time.perf_counter() - began
 
-    def note_sender(
-        self, sender: str, frame: int, captured: float, measured: float
-    ) -> float | None:
+    def note_sender(self, message: Message, measured: float) -> float | None:
         """Return the seconds until a partner has computed its message, and keep them.
 
         Returns:
             None: its device is busy, and the sweep is not computed.
 
         Args:
-            sender: name of the partner.
-            frame: the simulator's tick of capture.
-            captured: seconds of simulated time.
+            message: of the partner, as it leaves.
             measured: seconds by the clock.
         """
-        computed = self.computing_time.compute_sender_seconds(measured)
+        sender, captured = message.sender, message.capture_time
+        taken = self.computing_time
+        if self._find_system is not None:
+            taken = self._partner_times.get(self._find_system(sender, message.kind), taken)
+        computed = taken.compute_sender_seconds(measured)
         seconds = self._start_sweep(sender, captured, computed)
         if seconds is not None:
-            self._add_row(sender, frame, captured, seconds)
+            self._add_row(sender, message.capture_frame, captured, seconds)
         return seconds
 
     def _start_sweep(self, agent: str, captured: float, computed: float) -> float | None:
@@ -180,6 +204,4 @@ def note_sender(
     """
     if computing is None:
         return 0.0
-    return computing.note_sender(
-        message.sender, message.capture_frame, message.capture_time, measured
-    )
+    return computing.note_sender(message, measured)

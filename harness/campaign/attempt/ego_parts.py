@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from harness.campaign.attempt.compensating import set_up_compensation
 from harness.campaign.attempt.computing import AttemptComputing, set_up_computing
+from harness.campaign.attempt.fleet import AttemptFleet, set_up_fleet, set_up_named_system
 from harness.campaign.attempt.intervening import InterveningSystem, build_arm_intervention
 from harness.campaign.attempt.security import set_up_defence
 from harness.campaign.folder.inputs import list_file_changes
@@ -18,7 +19,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
 from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
-from harness.campaign.settings.repeatable import hold_network_kernels
+from harness.campaign.settings.partner_systems import NamedSystem
 from harness.channel.channel import Channel
 from harness.channel.compensation.compensation import Compensation
 from harness.channel.defences.defence import Defence
@@ -33,15 +34,13 @@ from harness.world.brakes import TyreGrip
 from harness.world.partners import Cooperation
 from harness.world.rig import Rig
 
-made_before: dict[str, System | PrivilegedSystem] = {}
-"""Systems that were made before this process was forked, each fresh in every child."""
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EgoParts:
     """What is made for an ego; nothing of it is shared with another ego."""
 
     system: System | PrivilegedSystem
+    sharing: AttemptFleet  # which system each partner uses
     channel: Channel  # through which messages reach this ego
     cooperation: Cooperation
     intervening: InterveningSystem | None
@@ -51,12 +50,15 @@ class EgoParts:
     computing: AttemptComputing | None
 
 
-def build_ego_parts(settings: CampaignSettings, arm: Arm, *, number: int, seed: int) -> EgoParts:
+def build_ego_parts(
+    settings: CampaignSettings, arm: Arm, *, route: str, number: int, seed: int
+) -> EgoParts:
     """Return what an arm means for one ego.
 
     Args:
         settings: of the campaign.
         arm: of the attempt.
+        route: of the attempt, by which a file may give agents their systems.
         number: of the ego, from 0.
         seed: of the attempt.
 
@@ -65,18 +67,20 @@ def build_ego_parts(settings: CampaignSettings, arm: Arm, *, number: int, seed: 
     """
     system = set_up_system(settings, arm.system, again=number > 0)
     set_up_driver(settings, arm, system)
+    sharing = set_up_fleet(settings, arm, system, route)
     channel = set_up_channel(settings, arm, get_message_window(system, settings))
     channel.link = set_up_link(settings, arm)
     channel.message_format = set_up_message_format(settings, arm)
     return EgoParts(
         system=system,
+        sharing=sharing,
         channel=channel,
         cooperation=build_arm_cooperation(settings, arm),
         intervening=build_arm_intervention(settings, arm, seed),
         brakes=set_up_brakes(settings, arm),
         defence=set_up_defence(settings, arm),
         compensation=set_up_compensation(settings, arm),
-        computing=set_up_computing(settings, arm),
+        computing=set_up_computing(settings, arm, sharing),
     )
 
 
@@ -90,16 +94,8 @@ def set_up_system(
         name: of the system.
         again: make another one, where one was made before.
     """
-    try:
-        if changes := list_file_changes(settings, [name]):
-            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
-        if name in made_before and not again:
-            return made_before[name]
-        system: System | PrivilegedSystem = build_part(settings["system"][name], f"system.{name}")
-        hold_network_kernels(settings)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
-    return system
+    named = NamedSystem(name=name, place=f"system.{name}", part=settings["system"][name])
+    return set_up_named_system(settings, named, "system", again=again)
 
 
 def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | PrivilegedSystem) -> None:

@@ -57,6 +57,7 @@ def write_ego_tables(
         moved=None if (moving := perception.compensation) is None else moving.rows,
         computing=perception.computing,
         clocks=channel.of_clocks,
+        systems=parts.sharing.find_name if parts.sharing.is_mixed else None,
     )
 
 
@@ -73,6 +74,9 @@ def build_message_record(ego: EgoDrive, parts: EgoParts) -> dict[str, Any]:
         "reads": parts.system.reads_messages,
         "fusion": get_fusion_stage(parts.system),
         **parts.channel.audit.build_record(),
+        **parts.sharing.build_record(
+            (record.sender, record.kind) for record in parts.channel.audit.records.values()
+        ),
         **perception.security.build_record(),
         **({} if moving is None else build_compensation_record(moving)),
     }

@@ -14,9 +14,10 @@ from harness.campaign.attempt.air import (
     note_surroundings,
     read_carriers,
 )
-from harness.campaign.attempt.asking import SharingEgo, ask_for_payload
+from harness.campaign.attempt.asking import SharingEgo
 from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.computing import AttemptComputing, measure_ego, note_sender
+from harness.campaign.attempt.fleet import AttemptFleet
 from harness.campaign.attempt.planning_step import EGO, SensedStep, SharedStep
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.security import AttemptSecurity
@@ -55,6 +56,7 @@ class MessageExchange:
         context: AttemptContext,
         system: System | PrivilegedSystem,
         *,
+        fleet: AttemptFleet,
         channel: Channel,
         partners: PartnerFleet,
         post: ScanningPost,
@@ -70,7 +72,7 @@ class MessageExchange:
         self.partners = partners
         self.post = post
         self.ego_id = ego_id
-        self._system = system
+        self._system, self._fleet = system, fleet
         self._channel = channel
         self._mount: LidarMount = post.mount
         self._security = security
@@ -155,7 +157,7 @@ class MessageExchange:
             if partner.sender in self.others:
                 payload = self.others[partner.sender].share(believed, truth)
             else:
-                payload = ask_for_payload(self._system, believed, truth)
+                payload = self._fleet.ask_for_message(believed, truth)
             seconds = time.perf_counter() - began
             message = Message(
                 sender=partner.sender,

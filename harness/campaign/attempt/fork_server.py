@@ -28,6 +28,7 @@ from harness.campaign.attempt.attempt_process import fork_and_supervise
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.settings.config import build_part, find_class
+from harness.campaign.settings.partner_systems import list_all_systems
 from harness.campaign.settings.repeatable import hold_network_kernels
 from harness.campaign.settings.trust import iter_targets
 
@@ -70,7 +71,7 @@ def preload_campaign(folder: Path) -> None:
     """Import what a campaign's settings name, and make the systems that may be made here."""
     from harness.campaign.attempt import (  # noqa: PLC0415 - a second; may be missing parts
         attempt,  # noqa: F401 - loads all that an attempt needs
-        ego_parts,
+        fleet,
     )
 
     with suppress(ImportError):
@@ -83,14 +84,13 @@ def preload_campaign(folder: Path) -> None:
             with suppress(Exception):
                 find_class(part["_target_"], place)
     # networks are loaded once, and forks share their memory
-    for name, part in settings["system"].items():
+    for named in list_all_systems(settings):
         with suppress(Exception):
-            kind = find_class(part["_target_"], f"system.{name}")
-            if getattr(kind, "made_before_fork", lambda: False)():
-                system = build_part(part, f"system.{name}")
+            if getattr(named.kind, "made_before_fork", lambda: False)():
+                system = build_part(named.part, named.place)
                 hold_network_kernels(settings)
                 system.warm_up()
-                ego_parts.made_before[name] = system
+                fleet.made_before[named.place] = system
 
 
 def serve_forks(requests: socket.socket) -> None:

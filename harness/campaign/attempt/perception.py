@@ -12,6 +12,7 @@ from harness.campaign.attempt.agent_sensing import AgentSensing, make_tick_obser
 from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.computing import AttemptComputing, measure_ego
 from harness.campaign.attempt.exchange import MessageExchange, select_truth
+from harness.campaign.attempt.fleet import AttemptFleet
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -73,6 +74,7 @@ class PerceptionLoop:
         system: System | PrivilegedSystem,
         *,
         number: int = 0,
+        fleet: AttemptFleet,
         channel: Channel,
         partners: PartnerFleet,
         ego: EgoVehicle,
@@ -127,6 +129,7 @@ class PerceptionLoop:
         self.exchange = MessageExchange(
             context,
             system,
+            fleet=fleet,
             channel=channel,
             partners=partners,
             post=self.post,
@@ -237,7 +240,8 @@ class PerceptionLoop:
         if self.counts_after_sensing:
             after = {EGO: count_remaining_hits(truth, scan, self.ego_id)}
             for partner, sensed in shared:
-                after[partner.sender] = count_remaining_hits(truth, sensed, partner.carrier)
+                if partner.post.reads_points:
+                    after[partner.sender] = count_remaining_hits(truth, sensed, partner.carrier)
         hits = LidarHits(
             ego=truth.hits, by_sender=by_sender, reference=reference, after_sensing=after
         )

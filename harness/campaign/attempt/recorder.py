@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -257,6 +257,7 @@ class AttemptRecorder:
         moved: Iterable[MovedBoxes] | None = None,
         computing: AttemptComputing | None = None,
         clocks: bool = False,
+        systems: Callable[[str, str], str] | None = None,
     ) -> None:
         """Write all tables; `links` where the link is not ideal, `formatted` not all native.
 
@@ -264,7 +265,8 @@ class AttemptRecorder:
         there where vehicles send CAMs.
         `security` are the tables of the attack and of the defence, as far as there are any; `moved`
         is what a compensation made of late boxes; `computing` is there where computing takes time,
-        `clocks` where stamps are wrong.
+        `clocks` where stamps are wrong. `systems` gives the system of a partner by its name and
+        kind, where not all use the ego's.
         """
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
@@ -274,9 +276,8 @@ class AttemptRecorder:
         writer.write_table("poses", self._poses)
         writer.write_table("events", self._events)
         # messages and what surrounds the route
-        writer.write_table(
-            "messages", build_message_columns(messages, self.start, self.first_frame)
-        )
+        table = build_message_columns(messages, self.start, self.first_frame, systems)
+        writer.write_table("messages", table, list_further_columns("messages", table))
         writer.write_table("map", build_map_columns(lines))
         writer.write_table("scenery", scenery)
         sightings = self._after_sensing.get("sightings", ())

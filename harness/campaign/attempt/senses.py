@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import carla
@@ -18,7 +17,6 @@ from harness.campaign.settings.cooperation import build_reference_placement
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel
-from harness.common.errors import AttemptError
 from harness.common.randomness import derive_seed
 from harness.types.agent_sensors import WorldPlace, brings_sensors, has_boxes
 from harness.types.systems import PrivilegedSystem, System, has_image_reader
@@ -40,31 +38,6 @@ def has_point_reader(settings: CampaignSettings, system: System | PrivilegedSyst
     return bool(system.reads_points or settings["record"]["points"])
 
 
-def show_air(world: carla.World, air: Mapping[str, float]) -> None:
-    """Let pictures show the weather that changes sweeps; the sun and the clouds stay.
-
-    Args:
-        world: its pictures.
-        air: numbers of CARLA's `WeatherParameters`, by name.
-
-    Raises:
-        AttemptError: the simulator has another weather afterwards.
-    """
-    if not air:
-        return
-    weather = world.get_weather()
-    for name, number in air.items():
-        setattr(weather, name, number)
-    world.set_weather(weather)
-    shown = world.get_weather()
-    for name, number in air.items():
-        if not math.isclose(getattr(shown, name), number, rel_tol=1e-3, abs_tol=1e-3):
-            raise AttemptError(
-                "interference_not_delivered",
-                f"pictures: {name} is {getattr(shown, name):g}, not {number:g}",
-            )
-
-
 def set_up_partners(
     context: AttemptContext,
     settings: CampaignSettings,
@@ -80,9 +53,8 @@ def set_up_partners(
         context,
         rig=rig,
         period=get_planning_period(settings),
-        reads_points=has_point_reader(settings, parts.system),
+        senses=parts.sharing.choose_senses,
         reads_surfaces=has_surface_reader(rig, parts.channel),
-        reads_images=has_image_reader(parts.system),
         fleet=vehicles,
         reference=build_reference_placement(settings),
     )
@@ -110,6 +82,7 @@ def set_up_perception(
         context,
         system,
         number=number,
+        fleet=parts.sharing,
         channel=channel,
         partners=partners,
         ego=vehicle,

@@ -9,10 +9,11 @@ from dataclasses import replace
 import carla
 
 from harness.campaign.attempt.actors import AttemptActors, DrivenEgo
+from harness.campaign.attempt.air import show_air
 from harness.campaign.attempt.ego_parts import EgoParts
 from harness.campaign.attempt.exchange import introduce_egos
 from harness.campaign.attempt.live import LiveView, NoView
-from harness.campaign.attempt.senses import set_up_partners, set_up_perception, show_air
+from harness.campaign.attempt.senses import set_up_partners, set_up_perception
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.settings.conditions import build_condition_changes
@@ -22,7 +23,6 @@ from harness.channel.naming import number_equal_names
 from harness.common.randomness import derive_seed
 from harness.evaluation.driving import DriveEvaluation
 from harness.types.agent_sensors import brings_sensors
-from harness.types.systems import has_image_reader
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.changes.applied import AppliedChanges
@@ -190,12 +190,13 @@ def set_up_ego(
     if number:
         seed = derive_seed(context.seed, "system", str(number))
     parts.system.reset(seed, context.route)
+    parts.sharing.reset_others(seed, context.route)
     parts.channel.reset(context.seed, context.route.name)
     if parts.defence is not None:
         parts.defence.reset(context.seed)
     if parts.compensation is not None:
         parts.compensation.reset()
-    if has_image_reader(parts.system) or brings_sensors(parts.system):
+    if parts.sharing.reads_images or brings_sensors(parts.system):
         stack.callback(context.world.set_weather, context.world.get_weather())
         show_air(context.world, parts.channel.describe_air())
     stops = RouteStops(context)

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.campaign.folder.inputs import list_system_files
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.partner_systems import list_all_systems
 from harness.common.errors import UserError
 from harness.common.scene_precision import (
     SCENE_PRECISION_KEY,
@@ -25,14 +26,14 @@ def find_off_domain(settings: CampaignSettings) -> dict[str, ScenePrecision]:
         UserError: a record of `crucible models check` cannot be read.
     """
     far_below = {}
-    for name, part in settings["system"].items():
+    for system in list_all_systems(settings):
         try:
-            files = [file for file in list_system_files(part, f"system.{name}") if file.is_file()]
+            files = [one for one in list_system_files(system.part, system.place) if one.is_file()]
         except UserError:
             continue
         known = read_scene_precision(files)
         if known is not None and known.far_below:
-            far_below[name] = known
+            far_below[system.name] = known
     return far_below
 
 

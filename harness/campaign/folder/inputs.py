@@ -23,12 +23,13 @@ from harness.campaign.settings.declared import (
 from harness.campaign.settings.differences import list_setting_differences
 from harness.campaign.settings.drivers import list_named_drivers
 from harness.campaign.settings.links import list_named_links
+from harness.campaign.settings.partner_systems import PARTNER_PLACE, list_partner_systems
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
 from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.protocols import hash_protocol
 from harness.common.safe_reading import CHECKPOINT, sum_of_file
-from harness.records.arms import DRIVER, LINK
+from harness.records.arms import DRIVER, LINK, PARTNER_FLEET
 from harness.world.routes.files import list_route_files
 
 DIGITS = 12
@@ -41,6 +42,7 @@ def with_inputs(settings: CampaignSettings) -> WithInputs:
     of_interventions = hash_files_of_parts(settings.get("intervention", {}), INTERVENTION)
     of_links = hash_files_of_parts(list_named_links(settings), LINK)
     of_drivers = hash_files_of_parts(list_named_drivers(settings), DRIVER)
+    of_partners = hash_files_of_parts(list_partner_systems(settings), PARTNER_PLACE)
     return {
         **settings,
         "inputs": {
@@ -49,6 +51,7 @@ def with_inputs(settings: CampaignSettings) -> WithInputs:
             **({INTERVENTION: of_interventions} if of_interventions else {}),
             **({DRIVER: of_drivers} if of_drivers else {}),
             **({LINK: of_links} if of_links else {}),
+            **({PARTNER_FLEET: of_partners} if of_partners else {}),
             **({} if protocol is None else {"protocol": hash_protocol(protocol)}),
         },
     }
@@ -85,13 +88,13 @@ def hash_files_of_parts(
 def list_file_changes(
     settings: CampaignSettings,
     names: Iterable[str],
-    group: Literal["system", "intervention", "driver", "link"] = "system",
+    group: Literal["system", "intervention", "driver", "link", "partners"] = "system",
 ) -> list[str]:
     """Return how systems' files differ from those that a campaign was started with.
 
     Args:
         settings: as the campaign has them, with digests of its files.
-        names: of systems, interventions, drivers or links.
+        names: of systems, interventions, drivers, links or systems of partners.
         group: of the settings.
 
     Returns:
@@ -101,11 +104,18 @@ def list_file_changes(
     known = known.get(group) if isinstance(known, dict) else None
     if not isinstance(known, dict):
         return []
-    chosen = {name: part for name in names if (part := settings[group][name]) is not None}
+    of_partners = group == PARTNER_FLEET
+    parts: Mapping[str, Any] = list_partner_systems(settings) if of_partners else settings[group]
+    chosen = {name: part for name in names if (part := parts[name]) is not None}
     began = {name: value for name, value in known.items() if name in chosen}
-    return list(
-        list_setting_differences(began, hash_files_of_parts(chosen, group), f"{INPUTS}.{group}")
-    )
+    now = hash_files_of_parts(chosen, PARTNER_PLACE if of_partners else group)
+    return list(list_setting_differences(began, now, f"{INPUTS}.{group}"))
+
+
+def list_all_file_changes(settings: CampaignSettings) -> list[str]:
+    """Return how the files of all systems, also of partners, differ from those of the start."""
+    of_partners = list_file_changes(settings, list_partner_systems(settings), PARTNER_FLEET)
+    return [*list_file_changes(settings, settings["system"]), *of_partners]
 
 
 def sum_files_by_name(files: Iterable[Path]) -> dict[str, str]:

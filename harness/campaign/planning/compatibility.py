@@ -5,14 +5,17 @@ A disturbance that meets no message fails its attempt; refused here, before anyt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import get_type_hints
 
 import numpy as np
 
 from harness.campaign.folder.detectors import find_off_domain
+from harness.campaign.folder.inputs import list_system_files
 from harness.campaign.planning.egos import has_several_egos
 from harness.campaign.planning.sizes import refuse_sizes
+from harness.campaign.settings.attacks import find_shared_type
 from harness.campaign.settings.conditions import (
     build_condition_changes,
     build_condition_disturbances,
@@ -21,6 +24,17 @@ from harness.campaign.settings.conditions import (
 from harness.campaign.settings.config import build_part, find_class
 from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.partner_systems import (
+    EGO,
+    NamedSystem,
+    find_layout_problem,
+    get_arm_system,
+    get_partner_system,
+    list_all_systems,
+    list_fleet_notes,
+    list_kind_systems,
+    list_partner_systems,
+)
 from harness.channel.disturbance import Disturbance
 from harness.channel.interference.pictures import Miscalibration
 from harness.common.errors import AttemptError, UserError
@@ -63,22 +77,22 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
     }
     for name, present in kinds.items():
         refuse_without_partner(name, present)
-    refuse_unknown_cameras(settings, {arm.system for arm in arms})
+    refuse_unknown_cameras(settings, arms)
     for condition in dict.fromkeys(arm.condition for arm in arms):
         refuse_sizes(settings, condition)
     all_kinds = frozenset[Kind]().union(*kinds.values())
     reasons = {}
     # what the system sends decides what can be done to it
     for arm in arms:
-        refuse_without_cameras(settings, arm.system)
+        systems = list_kind_systems(settings, arm)
+        for used in chain(*systems.values()):
+            refuse_without_cameras(settings, used)
         payload = make_least_payload(
             settings["system"][arm.system]["_target_"], f"system.{arm.system}"
         )
         present = kinds[arm.cooperation]
-        silent = is_blind_reader(settings, arm.system)
-        named = find_class(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
+        named = get_arm_system(settings, arm).kind
         mounts = brings_sensors(named)
-        sees = has_image_reader(named) or mounts  # pictures show weather
         for change in build_condition_changes(settings, arm.condition):
             if change.partners is not None and not change.partners & present:
                 reasons[arm] = f"{change.name} has no partner to double in {arm.cooperation}"
@@ -90,6 +104,11 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
                     " both in one"
                 )
             refuse_absent(disturbance, all_kinds, arm.condition)
+            # systems of the agents that are disturbed; pictures show weather
+            touched = disturbance.kinds & present or {EGO}
+            readers = [one for kind in touched for one in systems[kind]]
+            silent = all(is_blind_reader(settings, one) for one in readers)
+            sees = mounts or any(has_image_reader(one.kind) for one in readers)
             if mounts and (known := describe_untouched(disturbance)):
                 reasons[arm] = known
                 continue
@@ -135,12 +154,31 @@ def is_without_messages(
 
 def list_system_notes(settings: CampaignSettings) -> tuple[str, ...]:
     """Return what is said of systems: privileged, without boxes, detectors off their domain."""
-    notes = [
-        make_system_note(find_class(part["_target_"], f"system.{name}"), name)
-        for name, part in settings["system"].items()
-    ]
+    notes = [make_system_note(one.kind, one.name) for one in list_all_systems(settings)]
+    notes += [*list_fleet_notes(settings), *list_feature_notes(settings)]
     notes.append(describe_off_domain(find_off_domain(settings)))
     return tuple(filter(None, notes))
+
+
+def list_feature_notes(settings: CampaignSettings) -> Iterator[str]:
+    """Yield a line for each pair of systems whose feature maps fit, though their encoders do not.
+
+    Networks that were trained apart describe the same scene by other numbers. Those of one file of
+    weights do not, whatever their agents sense with.
+    """
+    for name, part in settings["system"].items():
+        ego = NamedSystem(name=name, place=f"system.{name}", part=part)
+        for other in list_partner_systems(settings):
+            sender = get_partner_system(settings, other)
+            features = [find_shared_type(one.kind) is Features for one in (ego, sender)]
+            if not all(features) or find_layout_problem(ego, sender) is not None:
+                continue
+            files = [list_system_files(one.part, one.place) for one in (ego, sender)]
+            if files[0] != files[1]:
+                yield (
+                    f"{name} fuses features of {other}: shapes agree, and the encoders were trained"
+                    " apart"
+                )
 
 
 def describe_untouched(disturbance: Disturbance) -> str | None:
@@ -202,28 +240,27 @@ def refuse_absent(disturbance: Disturbance, present: frozenset[Kind], condition:
         )
 
 
-def is_blind_reader(settings: CampaignSettings, system: str) -> bool:
+def is_blind_reader(settings: CampaignSettings, system: NamedSystem) -> bool:
     """Return whether a system reads messages and no points: changed sweeps change nothing for it.
 
     One that reads neither may be driven: it shows what does not depend on sweeps.
     """
-    named = find_class(settings["system"][system]["_target_"], f"system.{system}")
+    named = system.kind
     reads_points = getattr(named, "reads_points", True) or settings["record"]["points"]
     return bool(getattr(named, "reads_messages", True) and not reads_points)
 
 
-def refuse_without_cameras(settings: CampaignSettings, system: str) -> None:
+def refuse_without_cameras(settings: CampaignSettings, system: NamedSystem) -> None:
     """Refuse a system that reads images with a rig without cameras."""
-    named = find_class(settings["system"][system]["_target_"], f"system.{system}")
     rig: Rig = build_part(settings["rig"], "rig")
-    if has_image_reader(named) and not rig.has_cameras:
+    if has_image_reader(system.kind) and not rig.has_cameras:
         raise UserError(
-            f"configuration: system.{system} reads images, and the rig has no cameras; choose"
+            f"configuration: {system.place} reads images, and the rig has no cameras; choose"
             " rig=v2xverse_cameras or rig=opv2v"
         )
 
 
-def refuse_unknown_cameras(settings: CampaignSettings, systems: Collection[str]) -> None:
+def refuse_unknown_cameras(settings: CampaignSettings, arms: Iterable[Arm]) -> None:
     """Refuse pictures that no camera takes, or that no system reads."""
     kept = settings["record"].get("pictures") or []
     if not kept:
@@ -236,10 +273,8 @@ def refuse_unknown_cameras(settings: CampaignSettings, systems: Collection[str])
         raise UserError(
             f"configuration: record.pictures: no camera {unknown[0]!r}; the rig {cameras}"
         )
-    classes = [
-        find_class(settings["system"][name]["_target_"], f"system.{name}") for name in systems
-    ]
-    if not any(map(has_image_reader, classes)):
+    systems = chain(*(chain(*list_kind_systems(settings, arm).values()) for arm in arms))
+    if not any(has_image_reader(one.kind) for one in systems):
         raise UserError(
             "configuration: record.pictures: no system of the campaign reads images, so that no"
             " cameras are mounted"

@@ -10,10 +10,18 @@ from harness.campaign.settings.config import INTERVENTION, find_class
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.routes import build_route_source
 from harness.common.errors import UserError
-from harness.records.arms import ATTACK, COMPUTE, DEFENCE, LINK, Arm, get_absent_value
+from harness.records.arms import (
+    ATTACK,
+    COMPUTE,
+    DEFENCE,
+    LINK,
+    PARTNER_FLEET,
+    Arm,
+    get_absent_value,
+)
 from harness.types.agent_sensors import brings_sensors
 
-FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION)
+FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION, PARTNER_FLEET)
 """Factors whose parts are made for one receiver; with several egos they have not been tried."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.partner_systems import list_fleets
 from harness.common.errors import UserError
 from harness.records.keys import MOST_ARMS, MOST_ATTEMPTS, MOST_ROUTES, MOST_SEEDS, AttemptKey
 
@@ -43,5 +44,6 @@ def refuse_many_arms(settings: CampaignSettings, cooperations: int) -> None:
     count *= (1 + len(settings.get("link", {}))) * (1 + len(settings.get("message_format", {})))
     count *= (1 + len(settings.get("attack", {}))) * (1 + len(settings.get("defence", {})))
     count *= 1 + len(settings.get("compensate", {}))
+    count *= len(list_fleets(settings))
     if count > MOST_ARMS:
         raise UserError(f"configuration: {count:,} arms; a campaign has {MOST_ARMS:,} at most")

@@ -19,6 +19,7 @@ from harness.campaign.folder.assignments import (
 from harness.campaign.folder.campaign_folder import load_campaign_header
 from harness.campaign.folder.inputs import get_protocol_path
 from harness.campaign.folder.summary import read_attempt_summary
+from harness.campaign.planning.assigned_agents import refuse_absent_agents
 from harness.campaign.planning.compatibility import (
     find_unfit_arms,
     is_without_messages,
@@ -48,6 +49,7 @@ from harness.campaign.settings.interventions import (
 )
 from harness.campaign.settings.links import with_links
 from harness.campaign.settings.message_formats import with_message_formats
+from harness.campaign.settings.partner_systems import find_unlike_arms, with_partner_systems
 from harness.campaign.settings.routes import build_route_source, convert_source_errors
 from harness.common.errors import UserError
 from harness.common.files import expand_home
@@ -134,6 +136,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
     )
     # what is refused now would fail in every attempt
     refuse_with_several_egos(settings, assignments, {key.arm for key in attempts})
+    refuse_absent_agents(settings, assignments, arms)
     refuse_windows_without_meeting(settings, assignments)
     refuse_unfit_scenes(
         settings, assignments, {arm.condition for arm in arms}, get_maps_folder(settings)
@@ -200,6 +203,7 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
         for cooperation, condition in list_system_conditions(settings, system, cooperations)
     ]
     refuse_uncommon_truth(settings, arms)
+    arms = with_partner_systems(settings, arms)
     arms = with_message_formats(settings, with_links(settings, arms))
     arms = with_compensations(settings, with_attacks_and_defences(settings, arms))
     arms = with_computing_times(settings, arms)
@@ -211,6 +215,7 @@ def build_arms(settings: CampaignSettings) -> tuple[list[Arm], tuple[str, ...]]:
         **find_unfit_arms(settings, arms),
         **find_insecure_arms(settings, arms),
         **find_uncompensated_arms(settings, arms),
+        **find_unlike_arms(settings, arms),
     }
     factors = list_varying_factors(arms)
     described = tuple(

@@ -16,6 +16,7 @@ from harness.campaign.folder.campaign_folder import OURS, load_campaign_header
 from harness.campaign.folder.summary import AttemptSummary, compute_mean_value, read_summaries
 from harness.campaign.planning.plan import build_arms, check_seeds, pair_attempts
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.partner_systems import list_fleets
 from harness.campaign.settings.trust import refuse_untrusted
 from harness.campaign.settings.type_checks import find_type_mistakes
 from harness.common.errors import UserError
@@ -44,7 +45,7 @@ KNOWN = (
     *OF_DECIDE,
 )
 """What belongs into a campaign folder."""
-ONLY_NAMED = ("system", "simulator", "executor", "export")
+ONLY_NAMED = ("system", "partners", "simulator", "executor", "export")
 """Groups of the settings whose classes a survey never builds."""
 NEVER_WAITS = os.O_NOFOLLOW | os.O_NONBLOCK
 """Flags for a lock that could be a link or a pipe."""
@@ -238,6 +239,7 @@ def refuse_unnamed(settings: CampaignSettings) -> None:
         "compensate": settings.get("compensate", {}),
         "brakes": settings.get("brakes", {}),
         "compute": settings.get("compute", {}),
+        "partners": list_fleets(settings),
     }
     for group, named in groups.items():
         for mistake in find_type_mistakes(named, dict[str, Any], group):

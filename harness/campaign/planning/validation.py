@@ -16,6 +16,7 @@ from harness.campaign.settings.config import INPUTS, INTERVENTION, build_part, f
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.defences import build_defences
 from harness.campaign.settings.drivers import build_drivers
+from harness.campaign.settings.fleets import FLEETS, SYSTEMS
 from harness.campaign.settings.interventions import build_interventions
 from harness.campaign.settings.links import build_links
 from harness.campaign.settings.message_formats import build_message_formats
@@ -36,6 +37,7 @@ from harness.records.arms import (
     DRIVER,
     LINK,
     MESSAGE_FORMAT,
+    PARTNER_FLEET,
 )
 from harness.world.partners import Cooperation
 from harness.world.session import LONGEST_TICK
@@ -68,6 +70,7 @@ def refuse_misshapen(settings: CampaignSettings) -> None:
             *(ATTACK, DEFENCE, COMPENSATE, BRAKES, COMPUTE),
         )
     }
+    absent[PARTNER_FLEET] = {FLEETS: {}, SYSTEMS: {}}
     chosen: dict[str, Any] = {**absent, **given}
     for mistake in find_type_mistakes(chosen, CampaignSettings, ""):
         raise UserError(f"configuration: {mistake}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 from harness.campaign.settings.config import build_typed_part, find_class
 from harness.campaign.settings.cooperation import build_arm_cooperation
@@ -120,10 +120,14 @@ def list_partner_kinds(settings: CampaignSettings, arm: Arm) -> set[str]:
 
 def find_payload_type(settings: CampaignSettings, arm: Arm) -> type | None:
     """Return the type of what partners of an arm share; None where the class does not say."""
-    place = f"system.{arm.system}"
-    share = getattr(find_class(settings["system"][arm.system]["_target_"], place), "share", None)
+    named = settings["system"][arm.system]["_target_"]
+    return find_shared_type(find_class(named, f"system.{arm.system}"))
+
+
+def find_shared_type(system: type[Any]) -> type | None:
+    """Return the type of what a class of systems shares; None where it does not say."""
     try:
-        sent = get_type_hints(share).get("return")
+        sent = get_type_hints(getattr(system, "share", None)).get("return")
     except (AttributeError, NameError, SyntaxError, TypeError):
         return None
     return sent if isinstance(sent, type) and sent in SENT else None

@@ -27,6 +27,7 @@ from harness.campaign.settings.hydra_node import (
     load_hydra_defaults,
     load_hydra_plugins,
 )
+from harness.campaign.settings.partner_choices import add_partner_choices
 from harness.campaign.settings.resolvers import ENVIRONMENT, pure_resolvers
 from harness.common.errors import UserError
 from harness.common.installation import CONF
@@ -85,7 +86,8 @@ def compose_config(
     with register_config_folders(folders), pure_resolvers():
         # compose with Hydra, and refuse settings of Hydra's
         try:
-            config = compose(TOP, [NO_OTHER_FOLDERS, *overrides], return_hydra_config=True)
+            words = [NO_OTHER_FOLDERS, *add_partner_choices(overrides)]
+            config = compose(TOP, words, return_hydra_config=True)
         except HydraException as problem:
             blame_hydra_settings(problem, GivenFiles(folders, chosen_in(overrides)))
             raise

@@ -21,10 +21,12 @@ from omegaconf.errors import OmegaConfBaseException
 
 from harness.campaign.settings.composing import TOP, compose_config
 from harness.campaign.settings.config import find_class, format_one_line
+from harness.campaign.settings.fleets import CHOICE_GROUP
 from harness.campaign.settings.override_errors import (
     explain_unread_override,
     explain_unread_yaml,
 )
+from harness.campaign.settings.partner_choices import add_partner_choices
 from harness.common.errors import UserError
 from harness.common.installation import CONF
 from harness.common.plugins import describe_plugin_origin
@@ -164,6 +166,9 @@ def compose_choices(overrides: Sequence[str]) -> DictConfig:
         for override in parsed
         if override.key_or_group.split("@")[0] in groups
     ]
+    # systems of partners, which other words choose
+    words = add_partner_choices(overrides)
+    chosen += [word for word in words if word.startswith(CHOICE_GROUP) and word not in chosen]
     try:
         return compose_config(chosen)
     except (HydraException, OmegaConfBaseException):

@@ -7,6 +7,10 @@ from typing import Any
 
 from harness.campaign.settings.config import build_typed_part, find_class
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.partner_systems import (
+    list_arm_partner_systems,
+    list_partner_systems,
+)
 from harness.channel.computing.computing_time import ComputingTime
 from harness.common.errors import UserError
 from harness.records.arms import COMPUTE, NONE, Arm
@@ -24,7 +28,7 @@ def build_computing_times(settings: CampaignSettings) -> dict[str, ComputingTime
                     " settings; choose another name"
                 )
             continue
-        for system in settings["system"]:
+        for system in (*settings["system"], *list_partner_systems(settings)):
             made[name] = build_computing_time(part, place, system)
     return made
 
@@ -49,6 +53,18 @@ def build_arm_computing_time(settings: CampaignSettings, arm: Arm) -> ComputingT
         return None
     part = settings.get(COMPUTE, {}).get(name)
     return build_computing_time(part, f"{COMPUTE}.{name}", arm.system)
+
+
+def build_partner_computing_times(settings: CampaignSettings, arm: Arm) -> dict[str, ComputingTime]:
+    """Return the computing times of partners of an arm that use other systems than the ego."""
+    name = arm[COMPUTE]
+    if name == NONE:
+        return {}
+    part = settings.get(COMPUTE, {}).get(name)
+    return {
+        system: build_computing_time(part, f"{COMPUTE}.{name}", system)
+        for system in list_arm_partner_systems(settings, arm)
+    }
 
 
 def with_computing_times(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:

@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
+from harness.campaign.settings.fleets import with_fleets
 from harness.campaign.settings.resolvers import pure_resolvers
 from harness.campaign.settings.sweeps import with_sweeps
 from harness.common.errors import UserError
@@ -69,6 +70,7 @@ OURS: Mapping[str, str | tuple[str, ...]] = {
     "compensate": "harness.channel.compensation.",
     "compute": "harness.channel.computing.",
     "brakes": "harness.world.brakes.",
+    "partners": "agents.",
     "routes": ("harness.world.routes.sources.", "harness.world.routes.scenario_sets."),
     "export": "harness.campaign.exports.",
 }
@@ -113,7 +115,7 @@ def resolve_settings(config: DictConfig) -> CampaignSettings:
         raise UserError(f"configuration: {format_one_line(problem)}") from None
     assert isinstance(settings, dict)
     check_settings(settings)
-    whole = with_sweeps({str(name): value for name, value in settings.items()})
+    whole = with_fleets(with_sweeps({str(name): value for name, value in settings.items()}))
     if not whole.get(INTERVENTION, True):
         del whole[INTERVENTION]
     # folders of campaigns under the default driver alone do not name it

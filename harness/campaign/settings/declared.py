@@ -67,13 +67,30 @@ class RecordSettings(TypedDict):
     pictures: list[str] | None  # cameras whose pictures are kept; null or absent: none
 
 
+class FleetSettings(TypedDict):
+    """Which system each partner uses: by kind, or by agent; the ego's own where nothing is said."""
+
+    roadside: str | None  # system of roadside units
+    vehicle: str | None  # system of connected vehicles
+    agents: dict[str, dict[str, str]] | None  # modality by route and agent, as HEAL's files have it
+    modalities: dict[str, str] | None  # system by modality; own: the ego's
+
+
+class PartnerSettings(TypedDict):
+    """The systems of partners: fleets, of which each is a value of a factor of arms."""
+
+    fleets: dict[str, FleetSettings]  # by name
+    systems: dict[str, PartSettings[System | PrivilegedSystem]]  # those that fleets name
+
+
 class CampaignSettings(TypedDict):
     """A campaign's settings, resolved and checked; units stand behind the fields.
 
     `intervention` is absent where none is named, `driver` where only the default driver is, and
     `link` where only the ideal link is, `message_format` where only the native one is, `brakes`
     where only the simulator's are, `attack`, `defence`, `compensate` and `compute` where only
-    `none` is, `repeatable` where it is false, as in folders from before there were any.
+    `none` is, `partners` where all use the ego's system, `repeatable` where it is false, as in
+    folders from before there were any.
     """
 
     simulator: PartSettings[Simulator]  # carlite, or CARLA running or launched
@@ -123,6 +140,7 @@ class CampaignSettings(TypedDict):
         str, PartSettings[ComputingTime] | None
     ]  # how long agents compute; one or several
     brakes: dict[str, PartSettings[TyreGrip] | None]  # of the ego; one or several
+    partners: PartnerSettings  # systems of partners, where they are not the ego's
     metrics: dict[str, PartSettings[Metric]]  # further numbers; none, one or several
     export: dict[str, PartSettings[Any]]  # other tools that get the results; none, one or several
     executor: PartSettings[Any]  # where attempts run

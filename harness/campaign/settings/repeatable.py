@@ -6,8 +6,9 @@ torch reads when it is loaded, and two of torch's switches, which are set once t
 
 from __future__ import annotations
 
-from harness.campaign.settings.config import REPEATABLE, find_class
+from harness.campaign.settings.config import REPEATABLE
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.partner_systems import list_all_systems
 from harness.common.environments import select_remote_environment
 from harness.common.errors import UserError
 from harness.common.kernels import hold_torch_kernels, make_repeatable_environment
@@ -26,10 +27,10 @@ def refuse_unrepeatable(settings: CampaignSettings) -> None:
             another torch computes (`has_separate_python` of its class).
     """
     make_attempt_environment(settings)
-    for name, part in settings["system"].items() if is_repeatable(settings) else ():
-        if getattr(find_class(part["_target_"], f"system.{name}"), "has_separate_python", False):
+    for system in list_all_systems(settings) if is_repeatable(settings) else ():
+        if getattr(system.kind, "has_separate_python", False):
             raise UserError(
-                f"configuration: repeatable=true: system.{name} computes in a Python of its own,"
+                f"configuration: repeatable=true: {system.place} computes in a Python of its own,"
                 " whose kernels are not known"
             )
 

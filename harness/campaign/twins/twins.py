@@ -24,7 +24,7 @@ from harness.campaign.folder.campaign_folder import (
     refuse_unpacked,
     write_header,
 )
-from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.folder.inputs import list_all_file_changes
 from harness.campaign.planning.limits import refuse_unnameable
 from harness.campaign.planning.validation import refuse_misshapen
 from harness.campaign.run import run_work_queue
@@ -111,7 +111,7 @@ class CampaignTwins:
         refuse_misshapen(self._settings)
         simulator = build_part(self._settings["simulator"], "simulator")
         self._simulator = simulator.name
-        if changes := list_file_changes(self._settings, self._settings["system"]):
+        if changes := list_all_file_changes(self._settings):
             raise UserError(f"{campaign}: driven with other files: {'; '.join(changes)}")
 
     @property
