@@ -131,12 +131,10 @@ class Ahead:
 
     def spawn_units(self, roadside_units: RoadsideUnitSpawner) -> list[ScanningPartner]:
         """Spawn the unit; it is moved before the first sweep."""
-        x, y, z = roadside_units.context.route.xyz[0]
-        return [
-            roadside_units.spawn_unit(
-                0, Pose(x, y, z + self.height, yaw=float(roadside_units.context.route.yaw[0]))
-            )
-        ]
+        route = roadside_units.context.route
+        x, y, z = route.xyz[0]
+        place = Pose(x, y, z + self.height, yaw=float(route.yaw[0]))
+        return [roadside_units.spawn_unit(0, place)]
 
     def move_units(
         self, roadside_units: RoadsideUnitSpawner, ego: EgoState, units: list[ScanningPartner]
@@ -373,9 +371,6 @@ def spawn_partners(
 ) -> PartnerFleet:
     """Put up the units and equip the vehicles.
 
-    `reference` says where the units stand whose view decides what ground truth is. Where the
-    cooperation places its units in the same way they are one, so that nothing is scanned twice.
-
     Args:
         settings: who may be a partner.
         context: of the attempt.
@@ -384,7 +379,8 @@ def spawn_partners(
         senses: of each partner: whether its system needs points, and the cameras of the rig.
         reads_surfaces: whether a disturbance must know what points lie on.
         fleet: background vehicles in their order; None for one that is not there.
-        reference: how reference units are placed; None for none.
+        reference: how units are placed whose view decides what ground truth is; None for none.
+            Where the cooperation places its own alike they are one, and nothing is scanned twice.
     """
     roadside_units = RoadsideUnitSpawner(
         context=context,
@@ -436,7 +432,6 @@ def equip_vehicles(
         if vehicle is not None and has_rig and can_carry_lidar(vehicle, rig.vehicle):
             name = f"vehicle-{number}"
             needed = senses(name, "vehicle")
-            seed = context.compute_noise_seed("connected", str(number))
             post = ScanningPost(
                 context,
                 rig.vehicle,
@@ -444,7 +439,7 @@ def equip_vehicles(
                 reads_points=needed.reads_points,
                 reads_surfaces=reads_surfaces,
                 carrier=vehicle,
-                noise_seed=seed,
+                noise_seed=context.compute_noise_seed("connected", str(number)),
                 cameras=rig.place_cameras("vehicle") if needed.reads_images else (),
             )
             partners.append(
