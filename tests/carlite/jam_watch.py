@@ -45,6 +45,7 @@ class Jams:
 
     Attributes:
         seconds: simulated. vehicles: under the manager.
+        longest: seconds that a vehicle stood, queues before lights left out.
         jammed: times that a vehicle came to stand for 60 s, except first at a red light.
         queued: of those, the ones whose chain of waiting ends before a light.
         chains: the others' chains, in words, with their time.
@@ -56,6 +57,7 @@ class Jams:
 
     seconds: float = 0.0
     vehicles: int = 0
+    longest: float = 0.0
     jammed: int = 0
     queued: int = 0
     chains: list[str] = field(default_factory=list)
@@ -74,6 +76,7 @@ class JamWatch:
         self.world, self.dt, self.jams = world, dt, Jams()
         self.ticks = 0
         self._stood: dict[int, float] = {}
+        self._queued: set[int] = set()
         self._touched: dict[tuple[int, int], float] = {}
         self._samples, self._slow, self._pace = 0, 0, 0.0
 
@@ -153,13 +156,25 @@ class JamWatch:
             self._stood[actor] = before + dt if stands else 0.0
             if before < STOOD <= self._stood[actor]:
                 self._note(k)
+            self._note_longest(k, self._stood[actor])
 
     def _note(self, k: int) -> None:
         text, at_light = self._chain(k)
         self.jams.jammed += 1
         self.jams.queued += at_light
-        if not at_light:
+        if at_light:
+            self._queued.add(int(self._drivers[k]["actor"]))
+        else:
             self.jams.chains.append(f"{self.time:.0f} s: " + "\n    -> ".join(text))
+
+    def _note_longest(self, k: int, stood: float) -> None:
+        """A stand is a queue before a light, or a jam, by its chain after 60 s."""
+        actor = int(self._drivers[k]["actor"])
+        if stood < STOOD:
+            self._queued.discard(actor)
+        if stood > self.jams.longest and actor not in self._queued:
+            queues = stood < STOOD and self._chain(k)[1]
+            self.jams.longest = self.jams.longest if queues else stood
 
     def _chain(self, k: int) -> tuple[list[str], bool]:
         """Follow the drivers waited for; say whether that ends before a traffic light."""
@@ -177,8 +192,10 @@ class JamWatch:
         return self._actor(int(self._drivers[k]["actor"]))
 
     def _is_at_light(self, k: int) -> bool:
+        """Return whether a driver is on the way to a light, or held by one beyond its road."""
         me, approaches = self._drivers[k], self.world.manager.fleet.approaches
-        return bool(approaches["light"][me["route"][me["at"]]] >= 0)
+        held = me["reason"] == WaitReason.LIGHT
+        return bool(held or approaches["light"][me["route"][me["at"]]] >= 0)
 
     def _is_first_at_red(self, k: int) -> bool:
         return bool(self._drivers[k]["reason"] == WaitReason.LIGHT) and not self._rival(k)
@@ -186,6 +203,9 @@ class JamWatch:
     def _rival(self, k: int) -> int:
         """Return the actor for which a driver stands, ahead of it or at a junction; 0 for none."""
         me = self._drivers[k]
+        # at the line of a red light, whatever passes beyond it
+        if me["reason"] == WaitReason.LIGHT and me["stop"] < me["gap"]:
+            return 0
         if me["gap"] < me["distance"] + 2.0 and me["gap"] < me["stop"] + me["distance"]:
             return int(me["blocker"])
         return int(me["waits_for"])

@@ -80,7 +80,8 @@ def printed(town: str, seed: int, row: dict[str, Any], every: bool) -> float:
         f"{town} {seed}: {row['vehicles']} vehicles, {row['seconds']:.0f} s; per vehicle-hour "
         f"{jams:.2f} jams, {row['queued'] / hours:.2f} long waits before lights, "
         f"{row['collisions'] / hours:.2f} collisions among them; "
-        f"{row['jammed'] - row['queued']} jams, {row['walked_into']} walkers hit; "
+        f"{row['jammed'] - row['queued']} jams, longest stand {row['longest']:.0f} s, "
+        f"{row['walked_into']} walkers hit; "
         f"{row['speed']:.2f} m/s, {100.0 * row['standing']:.0f} % of the time standing",
         flush=True,
     )

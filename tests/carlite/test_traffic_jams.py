@@ -9,7 +9,9 @@ import pytest
 
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.towns.model import SceneryShape, TownScenery
+from harness.carlite.traffic.drivers import WaitReason
 from harness.carlite.traffic.lights import TrafficLightState
+from harness.carlite.traffic.precedence import PATIENCE
 from harness.carlite.traffic.records import as_columns
 from tests.carlite.jam_watch import JamWatch
 from tests.carlite.traffic_runner import Scenario, load
@@ -17,6 +19,7 @@ from tests.carlite.traffic_runner import Scenario, load
 CAR, TRUCK = "vehicle.tesla.model3", "vehicle.mercedes.sprinter"
 LORRY = "vehicle.carlamotors.firetruck"
 COLA = "vehicle.carlamotors.carlacola"
+BUS = "vehicle.mitsubishi.fusorosa"
 
 
 def standing(scenario: Scenario, blueprint: str, place: np.ndarray) -> int:
@@ -45,6 +48,11 @@ def walled(scenario: Scenario, link: int, station: float, lateral: float) -> Sce
         solid=np.ones(1, np.bool_),
     )
     return Scenario(replace(scenario.town, scenery=post))
+
+
+def _following(scenario: Scenario, link: int) -> list[int]:
+    """List the links that follow one."""
+    return list(scenario.manager.fleet.network.list_next_links(link))
 
 
 def moved_on(scenario: Scenario, actor: int, seconds: float) -> float:
@@ -130,6 +138,29 @@ def test_a_driver_that_pushes_a_post_reverses_and_gets_past() -> None:
 
 
 @pytest.mark.thorough
+def test_a_bus_whose_nose_is_caught_in_a_turn_turns_it_while_reversing() -> None:
+    """Before a post that its nose meets each time it would else try the same way for ever."""
+    scenario = Scenario(load("Crucible05"))
+    links = as_columns(scenario.manager.fleet.network.links)
+    turn = next(
+        k for k in range(len(links)) if links["junction"][k] >= 0 and links["turn"][k] > 1.5
+    )
+    before = int(np.flatnonzero([turn in _following(scenario, k) for k in range(len(links))])[0])
+    scenario = walled(scenario, turn, 0.5 * links["length"][turn], -3.4)
+    scenario.lights.state[:] = TrafficLightState.GREEN
+    scenario.lights.freeze_cycles(True)
+    bus = scenario.drive(BUS, scenario.on_link(before, links["length"][before] - 15.0))
+    scenario.manager.set_imported_route(bus, [2], False)
+    touched = False
+    for _ in range(1200):
+        scenario.tick()
+        touched = touched or bool(scenario.contacts)
+    me = scenario.driver(bus)
+    assert touched
+    assert me["route"][me["at"]] not in (before, turn)
+
+
+@pytest.mark.thorough
 def test_of_two_stuck_in_a_junction_one_reverses() -> None:
     scenario = Scenario(load("Crucible05"))
     turning = scenario.spawn(TRUCK, (-79.8, 0.7, 0.3, 0.0, np.radians(-15.0), 0.0))
@@ -174,6 +205,38 @@ def test_who_waits_to_turn_left_goes_when_the_light_turns_yellow() -> None:
     scenario.run(4.0)
     me = scenario.driver(car)
     assert link not in me["route"][me["at"] : me["known"]]
+
+
+@pytest.mark.parametrize("on_foot", [True, False])
+def test_walkers_keep_a_driver_out_of_a_junction_for_a_while_only(on_foot: bool) -> None:
+    """It then drives up to them, and goes on behind them; for a vehicle it stays at the line."""
+    scenario = Scenario(load("Crucible05"))
+    fleet, lights = scenario.manager.fleet, scenario.lights
+    links = as_columns(fleet.network.links)
+    lights.state[:] = TrafficLightState.GREEN
+    lights.freeze_cycles(True)
+    lit = (fleet.approaches["light"] >= 0) & (links["length"] > 30.0)
+    link = int(np.flatnonzero(lit)[0])
+    way = min(fleet.network.list_next_links(link), key=lambda k: abs(links["turn"][k]))
+    place = scenario.on_link(way, 0.3 * links["length"][way])
+    other = scenario.spawn_walker(*place[:2]) if on_foot else scenario.spawn(CAR, place)
+    car = scenario.drive(CAR, scenario.on_link(link, fleet.approaches["line"][link] - 6.0))
+    scenario.manager.set_imported_route(car, [3], False)
+    scenario.run(1.0)
+    me = scenario.driver(car)
+    while scenario.speed(car) > 0.1:
+        scenario.tick()
+    scenario.run(PATIENCE - 1.0)
+    assert scenario.speed(car) < 0.1
+    assert me["reason"] == WaitReason.ROOM
+    assert me["waits_for"] == other
+    scenario.run(10.0)
+    assert (me["route"][me["at"]] == way) == on_foot
+    scenario.run(10.0)
+    assert scenario.speed(car) < 0.1
+    assert not scenario.contacts
+    scenario.destroy(other)
+    assert moved_on(scenario, car, 10.0) > 20.0
 
 
 @pytest.mark.thorough

@@ -96,7 +96,8 @@ class TrafficDriver(Protocol):
         cleared: the driver may enter `route[: cleared]`. ticket: its rank among all clearances;
         since_cleared: seconds since. halted: whether it has stood at the stop sign ahead.
         reason: why it may not enter the next junction, a `WaitReason`; waits_for: the actor that it
-        lets go first there, or farther on in the junction that it is in, 0 none.
+        lets go first there, or farther on in the junction that it is in, 0 none;
+        kept_out: seconds that it has stood before the next junction for walkers.
 
     The present step:
         path_x, path_y, path_z, path_curvature, path_speed: points ahead, `spacing` metres apart.
@@ -107,9 +108,11 @@ class TrafficDriver(Protocol):
         overhang_due: whether that has not been looked at since.
         horizon: metres of route known ahead.
         gap: room to the nearest thing in the way; gap_speed: its speed along the path;
-        blocker: its actor id, 0 none; askew: whether it faces another way.
+        blocker: its actor id, 0 none; askew: whether it faces another way;
+        on_foot: whether it is a walker.
         stop: metres to where the front bumper must stand.
-        pushing: seconds that it has tried to set off in vain; backing: metres still to reverse;
+        pushing: seconds that it has tried to set off in vain; stuck: how often it has given that up
+        on this link; backing: metres still to reverse;
         backed_for: the stranger for which it last did; aside: seconds to stand afterwards;
         let_go: seconds in which others' precedence does not hold it, as they wait for it.
         standing: seconds it has stood. squeezed: seconds stuck before something askew.
@@ -181,10 +184,13 @@ class TrafficDriver(Protocol):
     gap_speed: float
     blocker: int
     askew: bool
+    on_foot: bool
     stop: float
     reason: int
     waits_for: int
+    kept_out: float
     pushing: float
+    stuck: int
     backing: float
     backed_for: int
     aside: float

@@ -118,8 +118,11 @@ def _drive_backwards(
 ) -> None:
     """Go back for a little, along the path and turning into its direction."""
     me.backing = max(me.backing - max(-speed, 0.1) * dt, 0.0)
-    turned = np.sin(body.yaw - compute_path_yaw(me, 0))
-    aside = me.lateral - me.lane_offset - me.dodge
+    ahead, aside = 0, me.lateral - me.lane_offset - me.dodge
+    # stuck here again: the nose is turned to where the path leads, wherever the middle gets
+    if me.stuck > 1:
+        ahead, aside = int(body.half_length / me.spacing), 0.0
+    turned = np.sin(body.yaw - compute_path_yaw(me, ahead))
     wheel = m.wheelbase * me.path_curvature[0] + STRAIGHTEN * (turned - RETURN * aside)
     me.steer, me.effort = min(max(wheel / m.max_steer, -1.0), 1.0), 0.0
     me.throttle = min(max(0.5 * (BACK_SPEED + speed), 0.0), 0.5) if me.backing > 0.0 else 0.0

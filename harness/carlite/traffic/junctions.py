@@ -19,12 +19,21 @@ from harness.carlite.traffic.board import (
     fill_board,
 )
 from harness.carlite.traffic.conflicts import ConflictZones
-from harness.carlite.traffic.drivers import LIGHT, PRIORITY, QUEUE, ROOM, SIGN, Drivers
+from harness.carlite.traffic.drivers import (
+    LIGHT,
+    PRIORITY,
+    QUEUE,
+    ROOM,
+    SIGN,
+    Drivers,
+    TrafficDriver,
+)
 from harness.carlite.traffic.lights import TrafficLightState
 from harness.carlite.traffic.moment import TrafficStep, ignores_signal
 from harness.carlite.traffic.network import TrafficNetwork
 from harness.carlite.traffic.obstacles import Bodies
 from harness.carlite.traffic.precedence import (
+    PATIENCE,
     find_yield_reason,
     get_approach_rank,
     measure_stop_distance,
@@ -109,7 +118,7 @@ def _find_wait_reason(
     # let go to end a standoff: room and right of way do not matter
     if d[i].let_go > 0.0:
         return 0
-    if not _has_room_to_leave(net, d, board, i):
+    if not _has_room_to_leave(net, d, board, now, i):
         return ROOM
     return find_yield_reason(net, conf, app, d, board, now, i)
 
@@ -158,7 +167,9 @@ def _is_queued(net: TrafficNetwork, d: Drivers, board: JunctionBoard, i: int) ->
 
 
 @compiled
-def _has_room_to_leave(net: TrafficNetwork, d: Drivers, board: JunctionBoard, i: int) -> bool:
+def _has_room_to_leave(
+    net: TrafficNetwork, d: Drivers, board: JunctionBoard, now: TrafficStep, i: int
+) -> bool:
     """Whether the vehicle would fit behind those that stand beyond the junction."""
     leave = board.who[i].leave
     # metres from the front to the end of the junction, and metres needed beyond it
@@ -166,8 +177,9 @@ def _has_room_to_leave(net: TrafficNetwork, d: Drivers, board: JunctionBoard, i:
     for k in range(board.who[i].entry, leave):
         through += net.links[d[i].route[k]].length
     need = 2.0 * board.who[i].half + 1.5
-    # a slow vehicle right ahead stands where this one would have to stop
-    if d[i].gap_speed < 2.5 and d[i].gap < through + need and d[i].gap > board.who[i].to_line:
+    # something slow right ahead is where this one would have to stop
+    slow = d[i].gap_speed < 2.5 and board.who[i].to_line < d[i].gap < through + need
+    if slow and _is_kept_out(d[i], now.dt):
         d[i].waits_for = d[i].blocker
         return False
     if leave >= d[i].known:
@@ -194,6 +206,19 @@ def _has_room_to_leave(net: TrafficNetwork, d: Drivers, board: JunctionBoard, i:
 
 
 @compiled
+def _is_kept_out(me: TrafficDriver, dt: float) -> bool:
+    """Whether a driver stays out for what is slow ahead: for walkers no longer than `PATIENCE`.
+
+    Walkers go on, and others come. CARLA's Traffic Manager (`MotionPlanStage::SafeAfterJunction`)
+    stays out for what is beyond the junction, and brakes for those who are in it.
+    """
+    if not me.on_foot:
+        return True
+    me.kept_out += dt if me.standing > 0.0 else 0.0
+    return me.kept_out < PATIENCE
+
+
+@compiled
 def _has_older_claim(d: Drivers, board: JunctionBoard, i: int, j: int, target: int) -> bool:
     """Whether `j` has waited much longer for room on the same link: small cars do not jump in."""
     leave = board.who[j].leave
@@ -211,7 +236,7 @@ def _is_cleared_to_link(d: Drivers, j: int, target: int) -> bool:
 @compiled
 def _clear_driver(net: TrafficNetwork, d: Drivers, board: JunctionBoard, i: int) -> None:
     """Clear driver `i` and let those who ask after it see that."""
-    d[i].cleared = board.who[i].leave
+    d[i].cleared, d[i].kept_out = board.who[i].leave, 0.0
     # metres from where each link of the junction begins to the driver
     rel = d[i].station
     for k in range(d[i].at, board.who[i].entry):

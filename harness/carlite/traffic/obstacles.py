@@ -179,6 +179,7 @@ def find_corridor_gap(net: TrafficNetwork, me: TrafficDriver, b: Bodies, now: Tr
         ):
             me.gap, me.gap_speed, me.blocker = gap, pace, b[other].id
             me.askew = np.cos(b[other].yaw - b[slot].yaw) < 0.85
+            me.on_foot = b[other].kind == WALKER
 
 
 @compiled

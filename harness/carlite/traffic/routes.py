@@ -121,6 +121,7 @@ def advance_driver(net: TrafficNetwork, me: TrafficDriver, x: float, y: float) -
             passed += net.links[link].length
             me.at += 1
             me.approach += 1
+            me.stuck = 0
         elif abs(along) < 0.05:
             break
     # swerves and dodges go on by the way covered

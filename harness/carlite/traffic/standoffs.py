@@ -71,6 +71,7 @@ def break_standoffs(net: TrafficNetwork, d: Drivers, b: Bodies, step: int) -> No
         elif d[i].pushing > IN_VAIN:
             _start_reversing(d[i], b)
             d[i].pushing, d[i].aside, d[i].dodge, d[i].dodging = 0.0, 0.0, 0.0, 0.0
+            d[i].stuck += 1
             start_swerve(d[i], d[i].lateral, RETURN)
         elif d[i].standing < STANDOFF:
             continue
