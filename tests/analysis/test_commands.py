@@ -35,9 +35,9 @@ def test_tables_regress_compare(
     code, out, _ = ran(capsys, "tables", little, "--out", tmp_path, "--format", "csv,latex,parquet")
     assert code == 0
     assert "Figure 8" in out
-    figures = {path.stem: path.read_text() for path in tmp_path.glob("along_route*.svg")}
-    assert set(figures) == {"along_route-none", "along_route-latency"}
-    assert all(text.startswith("<?xml") for text in figures.values())
+    panels = {path.stem: path.read_text() for path in tmp_path.glob("along_route*.svg")}
+    assert set(panels) == {"along_route-none", "along_route-latency"}
+    assert all(text.startswith("<?xml") for text in panels.values())
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".parquet", ".tex", ".svg"}
     code, out, _ = ran(capsys, "regress", little, "--out", tmp_path / "folder")
     assert code == 0
