@@ -30,6 +30,13 @@ def detects_alone(system: object) -> TypeIs[LoneDetector | PrivilegedLoneDetecto
     return callable(getattr(system, "detect_alone", None))
 
 
+def detects_with_truth(
+    system: LoneDetector | PrivilegedLoneDetector,
+) -> TypeIs[PrivilegedLoneDetector]:
+    """Return whether a detector is to be given ground truth."""
+    return bool(getattr(system, "privileged", False))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureLayout:
     """What feature maps of a message are: maps of equal layouts can be fused with each other.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.campaign.attempt.blame import SystemBlame
-from harness.types.sharing import LoneDetector, PrivilegedLoneDetector
+from harness.types.sharing import LoneDetector, PrivilegedLoneDetector, detects_with_truth
 from harness.types.systems import PrivilegedSystem, System, is_privileged
 from harness.types.vocabulary import Boxes, GroundTruth, Observation, Payload
 
@@ -65,6 +65,6 @@ def ask_for_boxes(
         truth: boxes that a privileged system may use, in the partner's LiDAR frame.
     """
     with SystemBlame():
-        if getattr(system, "privileged", False):
-            return system.detect_alone(observation, truth)  # type: ignore[call-arg]
-        return system.detect_alone(observation)  # type: ignore[call-arg]
+        if detects_with_truth(system):
+            return system.detect_alone(observation, truth)
+        return system.detect_alone(observation)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.campaign.attempt.blame import SetUpBlame
 from harness.campaign.settings.compensations import build_arm_compensation
 from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.compensation.compensation import Compensation, MovedBoxes
-from harness.common.errors import AttemptError, UserError
 from harness.records.arms import Arm
 from harness.records.schema import COMPENSATED
 from harness.types.vocabulary import CLASSES
@@ -22,10 +22,8 @@ def set_up_compensation(settings: CampaignSettings, arm: Arm) -> Compensation | 
     Raises:
         AttemptError: class `agent_setup`: the compensation cannot be made.
     """
-    try:
+    with SetUpBlame():
         return build_arm_compensation(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
 
 
 def build_compensation_record(compensation: Compensation) -> dict[str, Any]:

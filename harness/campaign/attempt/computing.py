@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from harness.campaign.attempt.blame import SetUpBlame
 from harness.campaign.attempt.fleet import AttemptFleet
 from harness.campaign.attempt.planning_step import EGO
 from harness.campaign.settings.computing import (
@@ -20,7 +21,7 @@ from harness.channel.computing.busy_device import PARALLEL, BusyDevice
 from harness.channel.computing.computing_time import ComputingTime
 from harness.channel.computing.control_queue import ControlQueue
 from harness.channel.delivery_rule import SAME_MOMENT
-from harness.common.errors import AttemptError, UserError
+from harness.common.errors import AttemptError
 from harness.records.arms import COMPUTE, Arm
 from harness.records.schema import COMPUTING
 from harness.types.vocabulary import Control, Kind, Message
@@ -35,11 +36,9 @@ def set_up_computing(
     Raises:
         AttemptError: class `agent_setup`: they cannot be made, or the system has none.
     """
-    try:
+    with SetUpBlame():
         made = build_arm_computing_time(settings, arm)
         of_partners = build_partner_computing_times(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
     if made is None:
         return None
     computing = AttemptComputing(made, arm[COMPUTE], settings["tick"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.campaign.attempt.blame import SetUpBlame
 from harness.campaign.attempt.compensating import set_up_compensation
 from harness.campaign.attempt.computing import AttemptComputing, set_up_computing
 from harness.campaign.attempt.fleet import AttemptFleet, set_up_fleet, set_up_named_system
 from harness.campaign.attempt.intervening import InterveningSystem, build_arm_intervention
 from harness.campaign.attempt.security import set_up_defence
-from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.folder.inputs import refuse_file_changes
 from harness.campaign.settings.attacks import build_arm_attack
 from harness.campaign.settings.brakes import build_arm_brakes
 from harness.campaign.settings.conditions import build_condition_disturbances
@@ -26,7 +27,7 @@ from harness.channel.defences.defence import Defence
 from harness.channel.effects import Window
 from harness.channel.links.link import Link
 from harness.channel.messages.message_format import MessageFormat
-from harness.common.errors import AttemptError, UserError
+from harness.common.errors import UserError
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
 from harness.types.drivers import is_drivable_system
 from harness.types.systems import PrivilegedSystem, System
@@ -106,14 +107,11 @@ def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | Privile
     """
     if arm[DRIVER] == DEFAULT_DRIVER:
         return
-    try:
-        if changes := list_file_changes(settings, [arm[DRIVER]], DRIVER):
-            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+    with SetUpBlame():
+        refuse_file_changes(settings, arm[DRIVER], DRIVER)
         if not is_drivable_system(system):
             raise UserError(f"system.{arm.system} {NO_USE_DRIVER}")
         system.use_driver(build_arm_driver(settings, arm))
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
 
 
 def set_up_link(settings: CampaignSettings, arm: Arm) -> Link | None:
@@ -124,12 +122,9 @@ def set_up_link(settings: CampaignSettings, arm: Arm) -> Link | None:
     """
     if arm[LINK] == IDEAL_LINK:
         return None
-    try:
-        if changes := list_file_changes(settings, [arm[LINK]], LINK):
-            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+    with SetUpBlame():
+        refuse_file_changes(settings, arm[LINK], LINK)
         return build_arm_link(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
 
 
 def set_up_message_format(settings: CampaignSettings, arm: Arm) -> MessageFormat | None:
@@ -138,10 +133,8 @@ def set_up_message_format(settings: CampaignSettings, arm: Arm) -> MessageFormat
     Raises:
         AttemptError: class `agent_setup`: the format cannot be made.
     """
-    try:
+    with SetUpBlame():
         return build_arm_message_format(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
 
 
 def set_up_brakes(settings: CampaignSettings, arm: Arm) -> TyreGrip | None:
@@ -150,10 +143,8 @@ def set_up_brakes(settings: CampaignSettings, arm: Arm) -> TyreGrip | None:
     Raises:
         AttemptError: class `agent_setup`: the brakes cannot be made.
     """
-    try:
+    with SetUpBlame():
         return build_arm_brakes(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
 
 
 def get_message_window(system: System | PrivilegedSystem, settings: CampaignSettings) -> Window:
@@ -172,10 +163,8 @@ def set_up_channel(settings: CampaignSettings, arm: Arm, window: Window) -> Chan
     Raises:
         AttemptError: class `agent_setup`: the attack cannot be made.
     """
-    try:
+    with SetUpBlame():
         attack = build_arm_attack(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
     # what a partner sends is a lie before anything happens to it
     lying = [] if attack is None else [attack]
     channel: Channel = build_part(

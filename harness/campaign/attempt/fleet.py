@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from harness.campaign.attempt.asking import ask_for_boxes, ask_for_payload
-from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.attempt.blame import SetUpBlame
+from harness.campaign.folder.inputs import refuse_file_changes
 from harness.campaign.settings.attacks import find_shared_type
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
@@ -18,7 +19,6 @@ from harness.campaign.settings.partner_systems import (
     list_arm_partner_systems,
 )
 from harness.campaign.settings.repeatable import hold_network_kernels
-from harness.common.errors import AttemptError, UserError
 from harness.records.arms import PARTNER_FLEET, SAME_SYSTEM, Arm
 from harness.types.sharing import detects_alone
 from harness.types.systems import has_image_reader
@@ -48,15 +48,12 @@ def set_up_named_system(
     Raises:
         AttemptError: class `agent_setup`: it cannot be made, or its files have changed.
     """
-    try:
-        if changes := list_file_changes(settings, [named.name], group):
-            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+    with SetUpBlame():
+        refuse_file_changes(settings, named.name, group)
         if named.place in made_before and not again:
             return made_before[named.place]
         system: AnySystem = build_part(named.part, named.place)
         hold_network_kernels(settings)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None
     return system
 
 

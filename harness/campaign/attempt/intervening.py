@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.campaign.attempt.meetings import compute_seconds_to_meeting
 from harness.campaign.attempt.planning_step import SensedStep, SharedStep
-from harness.campaign.folder.inputs import list_file_changes
+from harness.campaign.folder.inputs import refuse_file_changes
 from harness.campaign.settings.config import INTERVENTION, build_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.common.errors import AttemptError, UserError
@@ -167,8 +167,7 @@ def build_arm_intervention(
     if name == NONE:
         return None
     try:
-        if changes := list_file_changes(settings, [name], INTERVENTION):
-            raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+        refuse_file_changes(settings, name, INTERVENTION)
         made: Intervention = build_part(settings["intervention"][name], f"{INTERVENTION}.{name}")
         made.reset(seed, settings["tick"] * settings["perceive_every"])
     except (UserError, ValueError) as problem:

@@ -13,6 +13,7 @@ from typing import Any
 import carla
 import numpy as np
 
+from harness.campaign.attempt.blame import SetUpBlame
 from harness.campaign.attempt.intervening import perceive_step
 from harness.campaign.attempt.planning_step import EGO, SensedStep
 from harness.campaign.attempt.sensing import make_observation
@@ -36,7 +37,6 @@ from harness.channel.defences.defence import (
     apply_judgements,
 )
 from harness.channel.effects import Window
-from harness.common.errors import AttemptError, UserError
 from harness.records.arms import Arm
 from harness.records.schema import ATTACKS, DEFENCES, PERTURBED
 from harness.types.geometry import transform_boxes
@@ -308,7 +308,5 @@ def set_up_defence(settings: CampaignSettings, arm: Arm) -> Defence | None:
     Raises:
         AttemptError: class `agent_setup`: the defence cannot be made.
     """
-    try:
+    with SetUpBlame():
         return build_arm_defence(settings, arm)
-    except UserError as problem:
-        raise AttemptError("agent_setup", str(problem)) from None

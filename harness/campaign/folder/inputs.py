@@ -11,7 +11,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from harness.campaign.settings.config import INPUTS, INTERVENTION, find_class, format_one_line
 from harness.campaign.settings.declared import (
@@ -34,6 +34,8 @@ from harness.world.routes.files import list_route_files
 
 DIGITS = 12
 """Of a sum, in base 16."""
+FileGroup: TypeAlias = Literal["system", "intervention", "driver", "link", "partners"]
+"""Groups of the settings of which files are known."""
 
 
 def with_inputs(settings: CampaignSettings) -> WithInputs:
@@ -85,10 +87,14 @@ def hash_files_of_parts(
     return {name: sums for name, sums in digests.items() if sums}
 
 
+def refuse_file_changes(settings: CampaignSettings, name: str, group: FileGroup) -> None:
+    """Refuse files of a part of the settings that are not those that a campaign began with."""
+    if changes := list_file_changes(settings, [name], group):
+        raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
+
+
 def list_file_changes(
-    settings: CampaignSettings,
-    names: Iterable[str],
-    group: Literal["system", "intervention", "driver", "link", "partners"] = "system",
+    settings: CampaignSettings, names: Iterable[str], group: FileGroup = "system"
 ) -> list[str]:
     """Return how systems' files differ from those that a campaign was started with.
 
