@@ -38,7 +38,7 @@ STUDIES = {
 }
 LINES = {
     "study=nope": "study: unknown choice nope; valid choices: attacks, causes, compensation, demo,",
-    "nothing=1": "unknown key nothing; valid keys: out, protocol, record,",
+    "nothing=1": "unknown key nothing; valid keys: out, protocol,",
     "study=recomended": "study: unknown choice recomended; did you mean recommended? valid choices",
     "system=ideal_lat": "system: unknown choice ideal_lat; did you mean ideal_late? valid choices",
     "routes=town5": "routes: unknown choice town5; did you mean town05? valid choices: crucible05,",
