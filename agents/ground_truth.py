@@ -42,6 +42,11 @@ class IdealSystem(PrivilegedPerceivingSystem):
         self._min_hits, self._window = min_hits, range_window
         self._driver: RouteDriver = Driver(driving)
 
+    @property
+    def driver(self) -> RouteDriver:
+        """The driver that drives by the boxes."""
+        return self._driver
+
     def use_driver(self, driver: RouteDriver) -> None:
         """Drive with this driver from the next reset on."""
         self._driver = driver

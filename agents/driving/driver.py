@@ -1,7 +1,8 @@
 """The driver: from detections, route and traffic lights to throttle, brake and steering.
 
 Its input is the route, the ego's believed pose and speed, and the lights on the route; all that it
-knows of other road users comes from the boxes of successive steps.
+knows of other road users comes from the boxes of successive steps, and from what others say that
+they plan, where they send it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from agents.driving.control import PedalControl, compute_steering
+from agents.driving.intended_motion import make_planned_motion, place_intentions
 from agents.driving.path import RoutePath
 from agents.driving.planner import SpeedPlanner
 from agents.driving.settings import DrivingSettings
 from agents.driving.sidestep import shift_path_aside
 from agents.driving.tracking import RoadUserTracker
 from harness.types.drivers import RouteDriver
+from harness.types.intentions import PlannedMotion, Precedence
 from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Route
 
 WAYPOINTS = 10
@@ -28,9 +31,13 @@ class Driver(RouteDriver):
 
     Attributes:
         planned_xy: (up to 10, 2) metres in the world; empty before the first step.
+        planned: what it plans since its last step, its times those of observations, s.
+        precedences: who went first in the last step, of the ego and each vehicle in conflict.
     """
 
     safe_from_file = True
+    planned: PlannedMotion | None = None
+    precedences: tuple[Precedence, ...] = ()
 
     def __init__(
         self,
@@ -56,6 +63,7 @@ class Driver(RouteDriver):
         self._station = 0.0
         self.planned_xy: Floats = np.zeros((0, 2))
         """Where the ego plans to be after each of the next planning steps, in the world."""
+        self.planned, self.precedences = None, ()
 
     def step(self, observation: EgoObservation, detections_in_lidar: Boxes) -> Control:
         """Return the control until the next step.
@@ -75,7 +83,21 @@ class Driver(RouteDriver):
         # a path past what stands close to it, and the speed along that path
         path = shift_path_aside(self._path, tracks, self._station, self._settings.car)
         plan = self._planner.plan_speed(
-            path, self._station, speed=speed, tracks=tracks, lights=observation.lights
+            path,
+            self._station,
+            speed=speed,
+            tracks=tracks,
+            lights=observation.lights,
+            name=observation.sender,
+            intentions=place_intentions(observation),
+        )
+        self.precedences = plan.precedences
+        self.planned = make_planned_motion(
+            path,
+            plan.stations,
+            plan.speeds,
+            times=observation.time + self._planner.times,
+            car=self._settings.car,
         )
         self.planned_xy = path.interpolate_points(plan.stations[1 : 1 + WAYPOINTS])[0]
         # pedals from the plan, steering from the path

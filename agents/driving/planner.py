@@ -7,13 +7,16 @@ less.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from agents.driving.contact import compute_contact_cost
+from agents.driving.intended_motion import follow_intentions, make_planned_motion
 from agents.driving.path import RoutePath
 from agents.driving.prediction import predict_motion
+from agents.driving.right_of_way import RightOfWay, Ruling
 from agents.driving.rules import find_junction_stop, find_light_stop
 from agents.driving.settings import DrivingSettings
 from agents.driving.speed import (
@@ -30,10 +33,12 @@ from agents.driving.surroundings import (
     reduce_speed_at_standing,
 )
 from agents.driving.tracking import RoadUserTracks
+from harness.types.intentions import Intention, Precedence
 from harness.types.vocabulary import Floats, LightAhead
 
 YIELDING = 2.5
-"""m/s² by which crossing traffic is expected to brake if the ego has a green light."""
+"""m/s² by which crossing traffic is expected to brake if the ego has a green light, and a vehicle
+that yields to the ego."""
 
 WORTH_MOVING = 0.3
 """Metres; a plan that is shorter keeps the vehicle standing."""
@@ -53,12 +58,15 @@ class SpeedPlan:
     Attributes:
         acceleration: m/s² until the next plan.
         speed: m/s.
+        precedences: who goes first, of the ego and each vehicle whose intention conflicts.
     """
 
     acceleration: float
     speed: float  # at the next step
     stays: bool  # the ego stands still over the whole plan
     stations: Floats  # (times,) m along the path, at the times of the plan, now first
+    speeds: Floats  # (times,) m/s
+    precedences: tuple[Precedence, ...] = ()
 
 
 class SpeedPlanner:
@@ -69,7 +77,9 @@ class SpeedPlanner:
         self._road_speed = compute_road_speed(path, settings)
         steps = round(settings.horizon / settings.step)
         self._waited = self._rested = 0.0
-        self._times: Floats = np.linspace(0.0, steps * settings.step, steps + 1)
+        self.times: Floats = np.linspace(0.0, steps * settings.step, steps + 1)
+        """Of a plan, s from now."""
+        self._right_of_way = RightOfWay(settings)
 
     def plan_speed(
         self,
@@ -79,6 +89,8 @@ class SpeedPlanner:
         speed: float,
         tracks: RoadUserTracks,
         lights: tuple[LightAhead, ...],
+        name: str = "",
+        intentions: Sequence[Intention] = (),
     ) -> SpeedPlan:
         """Return the best of the candidate profiles along a path: the route, or a shifted one.
 
@@ -88,11 +100,13 @@ class SpeedPlanner:
             speed: of the ego, m/s.
             tracks: N road users in the world.
             lights: those on the route.
+            name: of the ego, as others know it.
+            intentions: planned paths of others, in the world.
 
         Returns:
             The profile with the lowest cost.
         """
-        settings, car, times = self._settings, self._settings.car, self._times
+        settings, car, times = self._settings, self._settings.car, self.times
         self._rested = self._rested + settings.step if speed < AT_REST else 0.0
         # road users, as they will be and as they lie along the path
         tracks = tracks[~find_followers(path, tracks, station, car)]
@@ -111,14 +125,35 @@ class SpeedPlanner:
         )
         allowed = compute_reachable_speeds(allowed, path.route.station, settings.comfort_braking)
         # the candidates, (C, T), and what others will do if the ego has a green light
+        start = (station, speed)
         profiles = project_speed_profiles(
-            path, allowed, start=(station, speed), stop=stop, leader=leader, settings=settings
+            path, allowed, start=start, stop=stop, leader=leader, settings=settings
         )
         yielding = (
             predict_motion(tracks, path, ego_station=station, times=times, yielding=YIELDING)
             if signals.has_green
             else future
         )
+        # who said what they plan: where to yield, and what they will do
+        ruling = Ruling()
+        if intentions:
+            ruling = self._decide_precedence(path, profiles, name, intentions)
+            if ruling.stop is not None:
+                stop = choose_nearer_stop(stop, ruling.stop)
+                profiles = project_speed_profiles(
+                    path, allowed, start=start, stop=stop, leader=leader, settings=settings
+                )
+            future, yielding = (
+                follow_intentions(
+                    motion,
+                    tracks,
+                    intentions,
+                    times=times,
+                    yielding=ruling.yielding,
+                    braking=YIELDING,
+                )
+                for motion in (future, yielding)
+            )
         # (C,) time and comfort, then contacts
         cost = compute_progress_cost(profiles, settings)
         cost += compute_contact_cost(
@@ -135,8 +170,22 @@ class SpeedPlanner:
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))
         acceleration = float(ahead[1] - ahead[0]) / settings.step
         return SpeedPlan(
-            acceleration, float(ahead[1]), driven < WORTH_MOVING, profiles.station[best]
+            acceleration,
+            float(ahead[1]),
+            driven < WORTH_MOVING,
+            profiles.station[best],
+            ahead,
+            ruling.precedences,
         )
+
+    def _decide_precedence(
+        self, path: RoutePath, profiles: SpeedProfiles, name: str, intentions: Sequence[Intention]
+    ) -> Ruling:
+        """Return who goes first if the ego drives as if nothing crossed: the fastest candidate."""
+        fastest = int(profiles.station[:, -1].argmax())
+        stations, speeds = profiles.station[fastest], profiles.speed[fastest]
+        wish = make_planned_motion(path, stations, speeds, times=self.times, car=self._settings.car)
+        return self._right_of_way.decide_step(name, wish, stations, intentions)
 
     def _drop_stop_after_waiting(self, stop: StopPoint | None, speed: float) -> StopPoint | None:
         """Return no stop after waiting too long for a queue behind a junction."""

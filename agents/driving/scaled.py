@@ -8,7 +8,8 @@ import numpy as np
 
 from agents.driving.driver import Driver
 from harness.common.errors import UserError
-from harness.types.drivers import RouteDriver
+from harness.types.drivers import IntendingDriver, RouteDriver, is_intending_driver
+from harness.types.intentions import PlannedMotion, Precedence
 from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Route
 
 
@@ -43,6 +44,22 @@ class ScaledDriver(RouteDriver):
             )
         self._driver.scale_speed(factor)
         self.planned_xy: Floats = np.zeros((0, 2))
+
+    @property
+    def planned(self) -> PlannedMotion | None:
+        """What the driver plans, if it says so."""
+        return self._get_intending().planned
+
+    @property
+    def precedences(self) -> tuple[Precedence, ...]:
+        """Who went first in the last step, if the driver says what it plans."""
+        return self._get_intending().precedences
+
+    def _get_intending(self) -> IntendingDriver:
+        """Return the driver; one that says no plan leaves this one without, too."""
+        if not is_intending_driver(self._driver):
+            raise AttributeError(f"{type(self._driver).__name__} does not say what it plans")
+        return self._driver
 
     def reset(self, route: Route) -> None:
         """Start a route."""

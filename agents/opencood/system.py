@@ -135,6 +135,11 @@ class OpenCood(PerceivingSystem):
             )
         return given or usable
 
+    @property
+    def driver(self) -> RouteDriver:
+        """The driver that drives by the boxes."""
+        return self._driver
+
     def use_driver(self, driver: RouteDriver) -> None:
         """Drive with this driver from the next reset on."""
         self._driver = driver

@@ -139,6 +139,11 @@ class NetworkSystem(PerceivingSystem):
         maps = self.detector.encode_points(np.ones((1, 4), np.float32), 1.0)
         self.detector.detect_boxes(maps, (), 1.0)
 
+    @property
+    def driver(self) -> RouteDriver:
+        """The driver that drives by the boxes."""
+        return self._driver
+
     def use_driver(self, driver: RouteDriver) -> None:
         """Drive with this driver from the next reset on."""
         self._driver = driver
@@ -168,8 +173,7 @@ class NetworkSystem(PerceivingSystem):
         if self._encoded is None or self._encoded[0] is not observation:
             points = observation.points_in_lidar
             height = self.detector.estimate_height(points, observation.lidar_in_world)
-            maps = self.detector.encode_points(points, height)
-            self._encoded = (observation, maps, height)
+            self._encoded = (observation, self.detector.encode_points(points, height), height)
         return self._encoded[1:]
 
     def _detect_in_sweep(self, observation: Observation) -> tuple[Boxes, float]:
@@ -316,8 +320,7 @@ class Intermediate(NetworkSystem):
         """Drive by the boxes; a fusion module that reads requests gets the plan."""
         control = super().drive(observation, boxes)
         if self.fusion.reads_requests:
-            # Senders know the plan of the last planning step; the request itself is not delayed,
-            # lost or counted as bytes.
+            # senders know the last step's plan; a request is not delayed, lost or counted as bytes
             self._request = make_request(self._driver.planned_xy, observation.lidar_in_world)
         return control
 
@@ -325,9 +328,8 @@ class Intermediate(NetworkSystem):
         """Detect from the ego's maps, and again from the fused ones."""
         ego, height = self._encode_observation(observation)
         alone = self._select_others(self._detect_in_maps(ego, (), height), observation, height)
-        partners = [
-            self._make_partner(message, ego, observation.lidar_in_world) for message in messages
-        ]
+        pose = observation.lidar_in_world
+        partners = [self._make_partner(message, ego, pose) for message in messages]
         if not partners:
             return Perceived(alone, alone)
         cooperative = self._detect_in_maps(ego, partners, height)

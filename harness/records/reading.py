@@ -29,12 +29,11 @@ from harness.records.keys import AttemptKey
 from harness.records.ledger import find_finished_tries
 from harness.records.metrics import has_only_metrics
 from harness.records.packing.layout import PACKED, describe_missing_table
+from harness.records.row_limits import MOST_ROWS, ROWS_A_STEP
 from harness.records.schema import (
     ALL_TABLES,
     DETECTED,
     FURTHER_COLUMNS,
-    MOST_ROWS,
-    ROWS_A_STEP,
     VERSION,
 )
 from harness.records.writing import EGOS, EPISODES

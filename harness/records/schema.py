@@ -253,6 +253,15 @@ CLOCKS = _build_record_schema(
     _make_column("measured", pa.float64(), "s", "the same as delivered; NaN: not delivered"),
 )
 
+PRECEDENCES = _build_record_schema(
+    _FRAME,
+    _make_column("other", _NAME, "", "a driven ego whose planned path conflicts with this one's"),
+    _make_column("ego_first", pa.bool_(), "", "the ego goes first; false: it yields to the other"),
+    _make_column("reason", _NAME, "", "cannot_stop, earlier, number or waits"),
+    _make_column("ego_arrival", pa.float64(), "s", "from now to the shared place; NaN: waits"),
+    _make_column("other_arrival", pa.float64(), "s", "the same of the other ego"),
+)
+
 COMPUTING = _build_record_schema(
     _make_column("agent", _NAME, "", "ego, or a partner"),
     _make_column("capture_frame", pa.int64(), "", "tick of the sweep, since the ego stood ready"),
@@ -398,49 +407,5 @@ ALL_TABLES = {
     "compensated": COMPENSATED,
     "clocks": CLOCKS,
     "computing": COMPUTING,
+    "precedences": PRECEDENCES,
 }
-MOST_ROWS = {
-    "frames": 200_000,  # planning steps: eleven hours at five a second
-    "boxes": 20_000_000,
-    "poses": 2_000_000,
-    "messages": 2_000_000,
-    "events": 200_000,
-    "map": 2_000_000,
-    "tracks": 100_000_000,
-    "actors": 200_000,
-    "sightings": 20_000_000,
-    "scenery": 2_000_000,
-    "points": 2_000_000,
-    "pictures": 2_000_000,
-    "box_changes": 20_000_000,
-    "links": 18_000_000,
-    "formatted": 2_000_000,
-    "segments": 16_000_000,
-    "cams": 2_000_000,
-    "attacks": 2_000_000,
-    "defences": 2_000_000,
-    "compensated": 20_000_000,
-    "clocks": 2_000_000,
-    "computing": 2_000_000,
-}
-"""Rows that a table of one attempt can have: more are not read into memory."""
-ROWS_A_STEP = {
-    "boxes": 3_000,
-    "tracks": 100_000,
-    "sightings": 20_000,
-    "poses": 200,
-    "messages": 200,
-    "points": 200,
-    "pictures": 800,
-    "box_changes": 6_000,
-    "links": 1_800,
-    "formatted": 200,
-    "segments": 1_600,
-    "cams": 200,
-    "attacks": 200,
-    "defences": 2_000,
-    "compensated": 20_000,
-    "clocks": 200,
-    "computing": 400,
-}
-"""Rows for each of an attempt's planning steps, at most."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from harness.types.intentions import PlannedMotion, Precedence
 from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Route
 
 if TYPE_CHECKING:
@@ -42,12 +43,36 @@ class RouteDriver(Protocol):
         """
 
 
+class IntendingDriver(Protocol):
+    """A driver that says what it plans, and heeds what others plan: `observation.intentions`.
+
+    Attributes:
+        planned: what it plans since its last step, in the world, its times those of observations;
+            None before the first step.
+        precedences: who went first in the last step, of the ego and each vehicle in conflict.
+    """
+
+    planned: PlannedMotion | None
+    precedences: tuple[Precedence, ...]
+
+
 @runtime_checkable
 class DrivableSystem(Protocol):
     """A system that drives by its boxes with a driver that may be replaced."""
 
     def use_driver(self, driver: RouteDriver) -> None:
         """Drive with this driver from the next reset on."""
+
+
+def is_intending_driver(driver: object) -> TypeIs[IntendingDriver]:
+    """Return whether a driver, or a class of drivers, says what it plans."""
+    return all(hasattr(driver, name) for name in ("planned", "precedences"))
+
+
+def get_intending_driver(system: object) -> IntendingDriver | None:
+    """Return the driver of a system if it says what it plans; None for all others."""
+    driver: object = getattr(system, "driver", None)
+    return driver if is_intending_driver(driver) else None
 
 
 def is_drivable_system(system: object) -> TypeIs[DrivableSystem]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    pass
+    from harness.types.intentions import Intention, PlannedMotion
 
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
@@ -244,6 +244,8 @@ class EgoObservation(Observation):
         speed: m/s.
         lights: those on the route ahead.
         readings: of the sensors that the system brings; none for other systems.
+        intentions: planned paths of other vehicles, as received: in the ego's LiDAR frame, moved
+            on to now by their own times.
     """
 
     vehicle_in_world: Pose
@@ -251,6 +253,7 @@ class EgoObservation(Observation):
     speed: float
     lights: tuple[LightAhead, ...]
     readings: tuple[SensorReading, ...] = ()
+    intentions: tuple[Intention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -291,6 +294,8 @@ class Message:
             its first segment, `segment 2` and so on for others.
         velocities_in_world: (N, 2) m/s in x and y of each box, NaN where the message states none;
             None where its format has no velocities.
+        intention: the sender's planned path in its LiDAR frame, its times from the capture on; None
+            where none is sent.
     """
 
     sender: str
@@ -303,11 +308,13 @@ class Message:
     velocities_in_world: Floats | None = None
     segments: tuple[Segment, ...] = ()
     part: str = ""
+    intention: PlannedMotion | None = None
 
     @property
     def size_bytes(self) -> int:
         """Bytes on the air, without the header."""
-        return self.payload.size_bytes if self.octets is None else len(self.octets)
+        planned = 0 if self.intention is None else self.intention.size_bytes
+        return planned + (self.payload.size_bytes if self.octets is None else len(self.octets))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

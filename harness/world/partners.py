@@ -207,6 +207,7 @@ class Cooperation:
     range: float = 70.0  # m between partner and ego
     maximum: int = 5  # partners at once
     choice: Choice = "nearest"  # or random: one that is chosen stays as long as it is in range
+    intentions: bool = False  # true: driven egos send their planned paths, and heed those they hear
 
     def __post_init__(self) -> None:
         for name in ("connected", "range", "maximum"):
@@ -217,9 +218,8 @@ class Cooperation:
                 f"cooperation.connected_share = {self.connected_share}: must be from 0 to 1"
             )
         if self.choice not in CHOICES:
-            raise UserError(
-                f"cooperation.choice = {self.choice}: unknown; valid: {', '.join(CHOICES)}"
-            )
+            known = ", ".join(CHOICES)
+            raise UserError(f"cooperation.choice = {self.choice}: unknown; valid: {known}")
 
 
 @dataclass(frozen=True, slots=True)

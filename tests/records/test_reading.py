@@ -21,7 +21,8 @@ from harness.records import reading
 from harness.records.arms import CORE
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords, read_campaign_header, read_stored_table
-from harness.records.schema import AFTER_SENSING, MOST_ROWS, ROWS_A_STEP, TABLES
+from harness.records.row_limits import MOST_ROWS, ROWS_A_STEP
+from harness.records.schema import AFTER_SENSING, TABLES
 from harness.records.writing import EPISODES, FILES, EpisodeWriter
 from tests.records.samples import KEY, columns, fill, result, write_campaign, write_try
 

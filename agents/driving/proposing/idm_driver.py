@@ -162,8 +162,9 @@ def make_speed_plan(
     if soon and speed[0] <= settings.emergency_speed:
         later = max(float(speed[0]) - settings.emergency_braking * settings.step, 0.0)
         standing = np.full_like(stations, stations[0])
-        return SpeedPlan(-settings.emergency_braking, later, True, standing)
-    return SpeedPlan(float(speed[1] - speed[0]) / settings.step, float(speed[1]), stays, stations)
+        return SpeedPlan(-settings.emergency_braking, later, True, standing, 0.0 * speed)
+    acceleration = float(speed[1] - speed[0]) / settings.step
+    return SpeedPlan(acceleration, float(speed[1]), stays, stations, speed)
 
 
 def make_road_rules(settings: ProposalSettings) -> DrivingSettings:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from harness.campaign.attempt.blame import SystemBlame
+from harness.types.drivers import IntendingDriver
+from harness.types.intentions import PlannedMotion
 from harness.types.sharing import LoneDetector, PrivilegedLoneDetector, detects_with_truth
 from harness.types.systems import PrivilegedSystem, System, is_privileged
 from harness.types.vocabulary import Boxes, GroundTruth, Observation, Payload
@@ -32,12 +34,25 @@ class SharingEgo:
 
     Args:
         system: of this ego.
+        driver: of this ego, if it sends what it plans.
+
+    Attributes:
+        planned: what the driver planned in its last step, noted before any ego decides in this one.
     """
 
-    def __init__(self, system: System | PrivilegedSystem) -> None:
+    def __init__(
+        self, system: System | PrivilegedSystem, driver: IntendingDriver | None = None
+    ) -> None:
         self._system = system
+        self._driver = driver
         self._frame: int | None = None
         self._payload: Payload | None = None
+        self.planned: PlannedMotion | None = None
+
+    def note_plan(self) -> None:
+        """Take note of what this ego plans: so the order of the egos changes no message."""
+        if self._driver is not None:
+            self.planned = self._driver.planned
 
     def share(self, observation: Observation, truth: GroundTruth) -> Payload:
         """Return what this ego sends of a sweep, the same to all receivers.

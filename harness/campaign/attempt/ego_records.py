@@ -58,6 +58,7 @@ def write_ego_tables(
         computing=perception.computing,
         clocks=channel.of_clocks,
         systems=parts.sharing.find_name if parts.sharing.is_mixed else None,
+        precedences=perception.precedences if perception.exchange.driver else None,
     )
 
 

@@ -18,6 +18,11 @@ from harness.campaign.attempt.asking import SharingEgo
 from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.computing import AttemptComputing, measure_ego, note_sender
 from harness.campaign.attempt.fleet import AttemptFleet
+from harness.campaign.attempt.intending import (
+    find_intending_driver,
+    receive_intentions,
+    state_intention,
+)
 from harness.campaign.attempt.planning_step import EGO, SensedStep, SharedStep
 from harness.campaign.attempt.recorder import AttemptRecorder
 from harness.campaign.attempt.security import AttemptSecurity
@@ -49,6 +54,7 @@ class MessageExchange:
         others: driven egos that this one hears, by sender.
         partners: of this ego.
         post: its LiDAR.
+        driver: that heeds what other egos plan; None where they send no intentions.
     """
 
     def __init__(
@@ -67,7 +73,9 @@ class MessageExchange:
         computing: AttemptComputing | None,
     ) -> None:
         self.sender: str = EGO
-        self.sharing = SharingEgo(system)
+        intends = partners.settings.intentions and system.reads_messages
+        self.driver = find_intending_driver(system) if intends else None
+        self.sharing = SharingEgo(system, self.driver)
         self.others: dict[str, SharingEgo] = {}
         self.partners = partners
         self.post = post
@@ -114,6 +122,9 @@ class MessageExchange:
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
         messages = self._channel.deliver_messages(sensed.scan.time, present)
+        if self.driver is not None:
+            heard = receive_intentions(messages, observation)
+            observation = replace(observation, intentions=heard)
         with SystemBlame(), measure_ego(self._computing):
             messages = self._security.judge_messages(observation, messages, sensed.truth)
             if self._compensation is not None:
@@ -154,8 +165,11 @@ class MessageExchange:
             reach = partner.post.mount.range
             truth = select_truth(scene, scan, reach, without=(partner.carrier, self.ego_id))
             began = time.perf_counter()
+            intention = None
             if partner.sender in self.others:
-                payload = self.others[partner.sender].share(believed, truth)
+                other = self.others[partner.sender]
+                payload = other.share(believed, truth)
+                intention = state_intention(other.planned, scan.lidar_in_world, scan.time)
             else:
                 payload = self._fleet.ask_for_message(believed, truth)
             seconds = time.perf_counter() - began
@@ -166,6 +180,7 @@ class MessageExchange:
                 capture_time=scan.time,
                 lidar_in_world=believed.lidar_in_world,
                 payload=payload,
+                intention=intention,
             )
             computed = note_sender(self._computing, message, seconds)
             carrier = self._carriers.get(partner.sender)

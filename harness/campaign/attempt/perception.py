@@ -13,6 +13,7 @@ from harness.campaign.attempt.blame import SystemBlame
 from harness.campaign.attempt.computing import AttemptComputing, measure_ego
 from harness.campaign.attempt.exchange import MessageExchange, select_truth
 from harness.campaign.attempt.fleet import AttemptFleet
+from harness.campaign.attempt.intending import PrecedenceLog
 from harness.campaign.attempt.intervening import InterveningSystem, perceive_step
 from harness.campaign.attempt.lidar_hits import (
     compute_most_hits,
@@ -103,6 +104,7 @@ class PerceptionLoop:
         self.compensation = compensation  # of the age of messages; None: they stay as they are
         self.computing = computing  # None: nothing takes time
         self.agent_sensing = agent_sensing  # of a system that brings its sensors
+        self.precedences = PrecedenceLog()  # empty where no intentions are sent
         self.returned: frozenset[int] = frozenset()  # actors that the ego's last sweep returned
         self.started = time.monotonic()
         self.seconds = {"simulator": 0.0, "sensors": 0.0, "system": 0.0, "evaluation": 0.0}
@@ -317,6 +319,8 @@ class PerceptionLoop:
                 hits=hits,
                 after=sensed.hits.after_sensing.get(sender),
             )
+        if self.exchange.driver is not None:
+            self.precedences.note_step(sensed.scan.frame, self.exchange.driver.precedences)
         self.precision.add_frame(step.evaluated)
         recorder.add_planning_step(step)
         if self.metrics.columns:

@@ -91,12 +91,14 @@ def plan_together(
 ) -> None:
     """Let every ego sense, share and decide at one moment.
 
-    All sweeps are read before any is shared: an ego hears what the others sense in this tick.
+    All sweeps are read before any is shared: an ego hears what the others sense in this tick, and
+    what they planned in the last step.
     """
     scans = {}
     for ego in egos:
         perception = ego.driven.perception
         scans[perception.post] = perception.collect_scan(snapshot.frame)
+        perception.exchange.sharing.note_plan()
     for ego in egos:
         ego.plan_step(snapshot, scene, scans)
 

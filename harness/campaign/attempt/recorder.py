@@ -21,6 +21,7 @@ from harness.campaign.attempt.channel_tables import (
 )
 from harness.campaign.attempt.compensating import build_compensation_columns
 from harness.campaign.attempt.computing import AttemptComputing
+from harness.campaign.attempt.intending import PrecedenceLog
 from harness.campaign.attempt.metrics import AttemptMetrics
 from harness.campaign.attempt.planning_step import EGO, DecidedStep, LidarHits
 from harness.campaign.attempt.signals import SignalLog
@@ -258,6 +259,7 @@ class AttemptRecorder:
         computing: AttemptComputing | None = None,
         clocks: bool = False,
         systems: Callable[[str, str], str] | None = None,
+        precedences: PrecedenceLog | None = None,
     ) -> None:
         """Write all tables; `links` where the link is not ideal, `formatted` not all native.
 
@@ -266,7 +268,7 @@ class AttemptRecorder:
         `security` are the tables of the attack and of the defence, as far as there are any; `moved`
         is what a compensation made of late boxes; `computing` is there where computing takes time,
         `clocks` where stamps are wrong. `systems` gives the system of a partner by its name and
-        kind, where not all use the ego's.
+        kind, where not all use the ego's. `precedences` are there where egos send what they plan.
         """
         # planning steps, their boxes, poses and events
         columns = {**self.frames, **metrics.columns}
@@ -303,6 +305,8 @@ class AttemptRecorder:
             writer.write_table("cams", build_cam_columns(cams, self.start, self.first_frame))
         if clocks:
             writer.write_table("clocks", build_clock_columns(messages, self.first_frame))
+        if precedences is not None:
+            writer.write_table("precedences", precedences.build_columns(self.first_frame))
         if computing is not None:
             table = computing.build_table(self.start, self.first_frame)
             writer.write_table("computing", table)

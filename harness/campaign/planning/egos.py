@@ -8,18 +8,24 @@ from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.settings.conditions import build_condition_changes
 from harness.campaign.settings.config import INTERVENTION, find_class
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.drivers import build_arm_driver
 from harness.campaign.settings.routes import build_route_source
 from harness.common.errors import UserError
 from harness.records.arms import (
     ATTACK,
     COMPUTE,
+    DEFAULT_DRIVER,
     DEFENCE,
+    DRIVER,
     LINK,
+    MESSAGE_FORMAT,
+    NATIVE_FORMAT,
     PARTNER_FLEET,
     Arm,
     get_absent_value,
 )
 from harness.types.agent_sensors import brings_sensors
+from harness.types.drivers import is_intending_driver
 
 FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION, PARTNER_FLEET)
 """Factors whose parts are made for one receiver; with several egos they have not been tried."""
@@ -65,3 +71,48 @@ def refuse_with_several_egos(
                 f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
                 " system"
             )
+
+
+def refuse_unsent_intentions(
+    settings: CampaignSettings, assignments: Sequence[RouteAssignment], arms: Collection[Arm]
+) -> None:
+    """Refuse intentions that nothing would send, receive or write.
+
+    Args:
+        settings: of the campaign.
+        assignments: routes with their egos.
+        arms: that are driven.
+
+    Raises:
+        UserError: one line that names the setting.
+    """
+    asked = [name for name, part in settings["cooperation"].items() if part.get("intentions")]
+    for name in asked:
+        place = f"configuration: cooperation.{name}.intentions=true"
+        if not any(one.further for one in assignments):
+            raise UserError(
+                f"{place} needs a route with several driven egos; choose routes.source.driven=all"
+                " and a set that has such routes"
+            )
+        sending = sorted(arm for arm in arms if arm.cooperation == name)
+        if not sending:
+            raise UserError(f"{place} needs a system that reads messages; choose another system")
+        for arm in sending:
+            if arm[MESSAGE_FORMAT] != NATIVE_FORMAT:
+                raise UserError(
+                    f"{place}, and message_format={arm[MESSAGE_FORMAT]} has no planned paths;"
+                    f" choose message_format={NATIVE_FORMAT}"
+                )
+            if not has_intending_driver(settings, arm):
+                raise UserError(
+                    f"{place}, and the driver of {arm.system} under driver={arm[DRIVER]} does not"
+                    " say what it plans; choose another system or driver"
+                )
+
+
+def has_intending_driver(settings: CampaignSettings, arm: Arm) -> bool:
+    """Return whether the driver of an arm says what it plans, as far as classes show it."""
+    named = settings["system"][arm.system]["_target_"]
+    if not hasattr(find_class(named, f"system.{arm.system}"), "driver"):
+        return False
+    return arm[DRIVER] == DEFAULT_DRIVER or is_intending_driver(build_arm_driver(settings, arm))

@@ -25,7 +25,7 @@ from harness.campaign.planning.compatibility import (
     is_without_messages,
     list_system_notes,
 )
-from harness.campaign.planning.egos import refuse_with_several_egos
+from harness.campaign.planning.egos import refuse_unsent_intentions, refuse_with_several_egos
 from harness.campaign.planning.limits import refuse_many, refuse_many_arms, refuse_unnameable
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.meetings import refuse_windows_without_meeting
@@ -135,7 +135,9 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         [assignment.route.name for assignment in assignments], check_seeds(settings), arms
     )
     # what is refused now would fail in every attempt
-    refuse_with_several_egos(settings, assignments, {key.arm for key in attempts})
+    driven = {key.arm for key in attempts}
+    refuse_with_several_egos(settings, assignments, driven)
+    refuse_unsent_intentions(settings, assignments, driven)
     refuse_absent_agents(settings, assignments, arms)
     refuse_windows_without_meeting(settings, assignments)
     refuse_unfit_scenes(

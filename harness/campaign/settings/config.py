@@ -82,6 +82,7 @@ INTERVENTION: Literal["intervention"] = "intervention"
 REPEATABLE: Literal["repeatable"] = "repeatable"
 """Whether networks compute with kernels that all processors share; absent where they do not."""
 LATER_SETTINGS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
+    "cooperation": {"harness.world.partners.Cooperation": {"intentions": False}},
     MESSAGE_FORMAT: {
         "harness.channel.messages.collective_perception.CpmFormat": {
             "largest": 1100,
