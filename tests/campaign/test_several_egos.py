@@ -38,6 +38,10 @@ NORTH: Way = ((-1.6, 19.8), (-0.4, 108.4))
 BEHIND: Way = ((58.4, 59.8), (-20.0, 59.8))
 """Behind the one that drives west."""
 SHARING = ("system=ideal_late", "cooperation=egos", "interference=[pose_error]", "lights=green")
+INTENDING = (
+    *("system=ideal_late", "cooperation=egos_intentions", "lights=green"),
+    "interference=[latency]",
+)
 
 
 @pytest.mark.thorough
@@ -134,17 +138,19 @@ def test_egos_that_stand_for_nothing_red_are_a_deadlock(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_kill_changes_no_record_of_any_ego(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [SHARING, INTENDING], ids=["sharing", "intending"])
+def test_a_kill_changes_no_record_of_any_ego(tmp_path: Path, more: tuple[str, ...]) -> None:
     checkout = write_scenario(tmp_path, "r3_a_ins_c", WEST, NORTH)
     write_scenario(tmp_path, "r4_a_ins_c", STREET, TURN)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert run(checkout, whole, *SHARING).returncode == 0
-    line = command(checkout, killed, *SHARING)
+    assert run(checkout, whole, *more).returncode == 0
+    line = command(checkout, killed, *more)
     kill_after_first_attempt(line, killed, patience=PATIENCE)
     assert len(ledger(killed)) == 1
-    assert run(checkout, killed, *SHARING).returncode == 0
+    assert run(checkout, killed, *more).returncode == 0
     records = [path for path in files(whole) if path.name != "timing.json"]
-    assert sum(path.parts[-3] == EGOS for path in records) == 2 * len(FILES)
+    tables = len(FILES) + (more == INTENDING)
+    assert sum(path.parts[-3] == EGOS for path in records) == 2 * tables
     assert [path for path in files(killed) if path.name != "timing.json"] == records
     for path in records:
         assert (killed / path).read_bytes() == (whole / path).read_bytes(), path
