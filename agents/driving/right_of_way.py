@@ -12,11 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.driving.footprint import (
-    GroundRectangles,
-    find_touching_pairs,
-    make_grown_rectangles,
-)
+from agents.driving.footprint import find_touching_pairs, make_grown_rectangles
 from agents.driving.settings import DrivingSettings
 from agents.driving.speed import StopPoint
 from harness.types.geometry import wrap_angle
@@ -29,8 +25,9 @@ FRONT, REAR, SIDE = 2.0, 0.5, 0.4
 TIME_GAP = 1.0
 """Seconds between one vehicle leaving a shared place and the other entering it, at least."""
 
-ALIGNED = 0.8
-"""Radians between two directions up to which one vehicle follows the other."""
+ALIGNED, IN_THE_WAY = 0.8, 0.15
+"""Radians between two directions up to which one vehicle follows the other, and the room around
+both, in metres, within which one is in the other's way already: a vehicle at the side is not."""
 
 SAME_TIME = 0.5
 """Seconds between two arrivals up to which they count as one."""
@@ -156,22 +153,53 @@ def find_conflict(one: PlannedMotion, other: PlannedMotion) -> tuple[Claim, Clai
     Returns:
         Of both, in this order; None if there is no such place.
     """
-    touching = find_touching_pairs(_make_rectangles(one)[:, None], _make_rectangles(other)[None])
+    touching = find_shared_places(one, other, front=FRONT, rear=REAR, side=SIDE)
     rows: Mask = np.any(touching, axis=1)
     columns: Mask = np.any(touching, axis=0)
     if not rows.any():
         return None
-    # one is on the other's way already, and both look the same way
-    first = int(rows.argmax())
-    apart = wrap_angle(float(one.yaw[first] - other.yaw[touching[first].argmax()]))
-    if abs(apart) < ALIGNED and (touching[0].any() or touching[:, 0].any()):
-        return None
+    # one is in the other's way already, and both look the same way where they come together
+    apart = wrap_angle(float(one.yaw[rows.argmax()] - other.yaw[columns.argmax()]))
+    if abs(apart) < ALIGNED:
+        room = dict.fromkeys(("front", "rear", "side"), IN_THE_WAY)
+        bodies = find_shared_places(one, other, **room)
+        if bodies[0].any() or bodies[:, 0].any():
+            return None
     claims = make_claim(one, rows), make_claim(other, columns)
     # one has left before the other comes
     for earlier, later in (claims, claims[::-1]):
         if earlier.leaving + TIME_GAP <= later.arrival:
             return None
     return claims
+
+
+def find_shared_places(
+    one: PlannedMotion, other: PlannedMotion, *, front: float, rear: float, side: float
+) -> Mask:
+    """Return at which of their times two vehicles would be in one place, whenever that is.
+
+    Args:
+        one: a plan of T times.
+        other: another one, of U times.
+        front: metres of room ahead of both.
+        rear: metres of room behind both.
+        side: metres of room on either side of both.
+
+    Returns:
+        (T, U)
+    """
+    ours, theirs = (
+        make_grown_rectangles(
+            motion.centre,
+            motion.yaw,
+            size=(np.full(1, motion.length), np.full(1, motion.width)),
+            front=np.array(front),
+            rear=np.array(rear),
+            side=np.array(side),
+        )
+        for motion in (one, other)
+    )
+    return find_touching_pairs(ours[:, None], theirs[None])
 
 
 def make_claim(motion: PlannedMotion, there: Mask) -> Claim:
@@ -186,7 +214,8 @@ def make_claim(motion: PlannedMotion, there: Mask) -> Claim:
     # metres from now to each time of the plan
     way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(motion.centre, axis=0).T))])
     place, speed = max(enters - 1, 0), float(motion.speed[0])
-    room = max(float(way[place]), 1e-3)
+    # the border of the place lies between two times of the plan
+    room = max(0.5 * float(way[place] + way[enters]), 1e-3)
     braking = speed**2 / (2.0 * room) if enters else np.inf
     return Claim(
         arrival=float(motion.times[enters]),
@@ -230,16 +259,4 @@ def _make_precedence(
         reason=reason,
         ego_arrival=arrivals[0],
         other_arrival=arrivals[1],
-    )
-
-
-def _make_rectangles(motion: PlannedMotion) -> GroundRectangles:
-    """Return a vehicle at the times of its plan, (T,), with room around it."""
-    return make_grown_rectangles(
-        motion.centre,
-        motion.yaw,
-        size=(np.full(1, motion.length), np.full(1, motion.width)),
-        front=np.array(FRONT),
-        rear=np.array(REAR),
-        side=np.array(SIDE),
     )

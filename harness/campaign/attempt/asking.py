@@ -5,7 +5,12 @@ from __future__ import annotations
 from harness.campaign.attempt.blame import SystemBlame
 from harness.types.drivers import IntendingDriver
 from harness.types.intentions import PlannedMotion
-from harness.types.sharing import LoneDetector, PrivilegedLoneDetector, detects_with_truth
+from harness.types.sharing import (
+    LoneDetector,
+    PrivilegedLoneDetector,
+    detects_alone,
+    detects_with_truth,
+)
 from harness.types.systems import PrivilegedSystem, System, is_privileged
 from harness.types.vocabulary import Boxes, GroundTruth, Observation, Payload
 
@@ -34,6 +39,7 @@ class SharingEgo:
 
     Args:
         system: of this ego.
+        place: of the settings of its system.
         driver: of this ego, if it sends what it plans.
 
     Attributes:
@@ -41,12 +47,17 @@ class SharingEgo:
     """
 
     def __init__(
-        self, system: System | PrivilegedSystem, driver: IntendingDriver | None = None
+        self,
+        system: System | PrivilegedSystem,
+        *,
+        place: str = "",
+        driver: IntendingDriver | None = None,
     ) -> None:
         self._system = system
+        self.place = place
         self._driver = driver
         self._frame: int | None = None
-        self._payload: Payload | None = None
+        self._payloads: dict[bool, Payload] = {}  # of this frame; true: detected alone
         self.planned: PlannedMotion | None = None
 
     def note_plan(self) -> None:
@@ -54,19 +65,32 @@ class SharingEgo:
         if self._driver is not None:
             self.planned = self._driver.planned
 
-    def share(self, observation: Observation, truth: GroundTruth) -> Payload:
-        """Return what this ego sends of a sweep, the same to all receivers.
+    def share(
+        self, observation: Observation, truth: GroundTruth, *, for_place: str = "", boxes: bool
+    ) -> Payload:
+        """Return what this ego sends of a sweep, the same to all receivers that fuse alike.
+
+        To a receiver of another system that fuses boxes, it sends what it detects alone.
 
         Args:
             observation: of this ego, with the pose that it believes.
             truth: boxes that a privileged system may use, in this ego's LiDAR frame.
+            for_place: of the settings of the receiver's system.
+            boxes: whether the receiver fuses boxes.
         """
+        alone = boxes and for_place != self.place
         if is_privileged(self._system):
-            return ask_for_payload(self._system, observation, truth)
-        if self._payload is None or self._frame != observation.frame:
-            self._payload = ask_for_payload(self._system, observation, truth)
-            self._frame = observation.frame
-        return self._payload
+            return self._ask(observation, truth, alone=alone)
+        if self._frame != observation.frame:
+            self._frame, self._payloads = observation.frame, {}
+        if alone not in self._payloads:
+            self._payloads[alone] = self._ask(observation, truth, alone=alone)
+        return self._payloads[alone]
+
+    def _ask(self, observation: Observation, truth: GroundTruth, *, alone: bool) -> Payload:
+        if alone and detects_alone(self._system):
+            return ask_for_boxes(self._system, observation, truth)
+        return ask_for_payload(self._system, observation, truth)
 
 
 def ask_for_boxes(

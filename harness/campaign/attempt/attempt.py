@@ -49,7 +49,14 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     routes = [assignment.route, *assignment.further]
     seed = derive_attempt_seed(task, assignment.route)
     parts = [
-        build_ego_parts(settings, task.key.arm, route=task.key.route, number=number, seed=seed)
+        build_ego_parts(
+            settings,
+            task.key.arm,
+            route=task.key.route,
+            number=number,
+            seed=seed,
+            among_egos=len(routes) > 1,
+        )
         for number in range(len(routes))
     ]
     changes = set_up_changes(settings, task.key.arm.condition)
@@ -83,7 +90,7 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     coefficients = build_part(settings["scoring"], "scoring")
     # write: the folder appears under its name only when every file of it is there
     with EpisodeWriter(task.folder, task.key, task.number) as writer:
-        joint = build_joint_record(egos, coefficients) if len(egos) > 1 else None
+        joint = build_joint_record(egos, coefficients, parts) if len(egos) > 1 else None
         results = []
         for ego, part, (near, scenery) in zip(egos, parts, surroundings, strict=True):
             folder = writer.open_ego(ego.driven.number) if ego.driven.number else writer

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from harness.campaign.attempt.blame import SetUpBlame
 from harness.campaign.attempt.compensating import set_up_compensation
 from harness.campaign.attempt.computing import AttemptComputing, set_up_computing
-from harness.campaign.attempt.fleet import AttemptFleet, set_up_fleet, set_up_named_system
+from harness.campaign.attempt.fleet import (
+    AttemptFleet,
+    find_ego_system,
+    set_up_fleet,
+    set_up_named_system,
+)
 from harness.campaign.attempt.intervening import InterveningSystem, build_arm_intervention
 from harness.campaign.attempt.security import set_up_defence
 from harness.campaign.folder.inputs import refuse_file_changes
@@ -20,7 +25,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
 from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
-from harness.campaign.settings.partner_systems import NamedSystem
+from harness.campaign.settings.partner_systems import NamedSystem, get_arm_system
 from harness.channel.channel import Channel
 from harness.channel.compensation.compensation import Compensation
 from harness.channel.defences.defence import Defence
@@ -28,7 +33,7 @@ from harness.channel.effects import Window
 from harness.channel.links.link import Link
 from harness.channel.messages.message_format import MessageFormat
 from harness.common.errors import UserError
-from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, Arm
+from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, PARTNER_FLEET, Arm
 from harness.types.drivers import is_drivable_system
 from harness.types.systems import PrivilegedSystem, System
 from harness.world.brakes import TyreGrip
@@ -52,7 +57,13 @@ class EgoParts:
 
 
 def build_ego_parts(
-    settings: CampaignSettings, arm: Arm, *, route: str, number: int, seed: int
+    settings: CampaignSettings,
+    arm: Arm,
+    *,
+    route: str,
+    number: int,
+    seed: int,
+    among_egos: bool = False,
 ) -> EgoParts:
     """Return what an arm means for one ego.
 
@@ -62,13 +73,19 @@ def build_ego_parts(
         route: of the attempt, by which a file may give agents their systems.
         number: of the ego, from 0.
         seed: of the attempt.
+        among_egos: whether several egos are driven; a file may give each a system.
 
     Raises:
         AttemptError: class `agent_setup`: something cannot be made, or its files have changed.
     """
-    system = set_up_system(settings, arm.system, again=number > 0)
+    named = find_ego_system(settings, arm, route, number) if among_egos else None
+    if named is None:
+        named = get_arm_system(settings, arm)
+        system = set_up_system(settings, arm.system, again=number > 0)
+    else:
+        system = set_up_named_system(settings, named, PARTNER_FLEET, again=True)
     set_up_driver(settings, arm, system)
-    sharing = set_up_fleet(settings, arm, system, route)
+    sharing = set_up_fleet(settings, arm, system, route, place=named.place, among_egos=among_egos)
     channel = set_up_channel(settings, arm, get_message_window(system, settings))
     channel.link = set_up_link(settings, arm)
     channel.message_format = set_up_message_format(settings, arm)

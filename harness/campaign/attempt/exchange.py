@@ -75,7 +75,7 @@ class MessageExchange:
         self.sender: str = EGO
         intends = partners.settings.intentions and system.reads_messages
         self.driver = find_intending_driver(system) if intends else None
-        self.sharing = SharingEgo(system, self.driver)
+        self.sharing = SharingEgo(system, place=fleet.place, driver=self.driver)
         self.others: dict[str, SharingEgo] = {}
         self.partners = partners
         self.post = post
@@ -168,7 +168,12 @@ class MessageExchange:
             intention = None
             if partner.sender in self.others:
                 other = self.others[partner.sender]
-                payload = other.share(believed, truth)
+                payload = other.share(
+                    believed,
+                    truth,
+                    for_place=self.sharing.place,
+                    boxes=self._fleet.wants_boxes,
+                )
                 intention = state_intention(other.planned, scan.lidar_in_world, scan.time)
             else:
                 payload = self._fleet.ask_for_message(believed, truth)

@@ -13,6 +13,7 @@ from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.fleets import AGENTS, MODALITIES, PARTNER_KINDS
 from harness.campaign.settings.partner_systems import (
+    EGO,
     AnySystem,
     NamedSystem,
     get_arm_fleet,
@@ -62,8 +63,10 @@ class AttemptFleet:
 
     Args:
         ego: the ego's system, which all partners use that have no other.
-        name: of the ego's system.
+        name: of the system that agents without another one use.
+        place: of the settings of the ego's system.
         others: systems of partners by name.
+        of_egos: names of systems that other driven egos use, each with an object of its own.
         choices: names of systems, by kind of partner and by agent.
         keeps_points: whether the records keep sweeps, whatever is read.
     """
@@ -73,19 +76,22 @@ class AttemptFleet:
         ego: AnySystem,
         name: str,
         *,
+        place: str = "",
         others: Mapping[str, AnySystem] | None = None,
+        of_egos: Iterable[str] = (),
         choices: Mapping[str, str] | None = None,
         keeps_points: bool = False,
     ) -> None:
-        self._ego, self._name = ego, name
+        self._ego, self._name, self.place = ego, name, place
+        self._of_egos = frozenset(of_egos)
         self._others, self._choices = dict(others or {}), dict(choices or {})
         self._keeps_points = keeps_points
-        self._wants_boxes = find_shared_type(type(ego)) is Boxes
+        self.wants_boxes = find_shared_type(type(ego)) is Boxes
 
     @property
     def is_mixed(self) -> bool:
         """Whether any partner may use another system than the ego."""
-        return bool(self._others)
+        return bool(self._others or self._of_egos)
 
     @property
     def reads_images(self) -> bool:
@@ -106,7 +112,7 @@ class AttemptFleet:
         """Return which other system a partner uses, if any; a double has that of its unit."""
         agent = sender.removesuffix(AGAIN)
         chosen = self._choices.get(agent, self._choices.get(kind, SAME_SYSTEM))
-        return chosen if chosen in self._others else None
+        return chosen if chosen in self._others or chosen in self._of_egos else None
 
     def choose_senses(self, sender: str, kind: Kind) -> PartnerSenses:
         """Return what is mounted on a partner, as its system reads it."""
@@ -130,7 +136,7 @@ class AttemptFleet:
         if name is None:
             return ask_for_payload(self._ego, observation, truth)
         other = self._others[name]
-        if self._wants_boxes and detects_alone(other):
+        if self.wants_boxes and detects_alone(other):
             return ask_for_boxes(other, observation, truth)
         return ask_for_payload(other, observation, truth)
 
@@ -151,7 +157,15 @@ class AttemptFleet:
         return {"partner_systems": used}
 
 
-def set_up_fleet(settings: CampaignSettings, arm: Arm, ego: AnySystem, route: str) -> AttemptFleet:
+def set_up_fleet(
+    settings: CampaignSettings,
+    arm: Arm,
+    ego: AnySystem,
+    route: str,
+    *,
+    place: str,
+    among_egos: bool,
+) -> AttemptFleet:
     """Return the systems of an attempt's partners.
 
     Args:
@@ -159,17 +173,23 @@ def set_up_fleet(settings: CampaignSettings, arm: Arm, ego: AnySystem, route: st
         arm: of the attempt.
         ego: the ego's system.
         route: the scenario, where a file gives agents their systems.
+        place: of the settings of the ego's system.
+        among_egos: whether several egos are driven: each is asked by its own system.
 
     Raises:
         AttemptError: class `agent_setup`: a system cannot be made, or its files have changed.
     """
+    others = list_arm_partner_systems(settings, arm)
     return AttemptFleet(
         ego,
         arm.system,
+        place=place,
         others={
             name: set_up_named_system(settings, named, PARTNER_FLEET)
-            for name, named in list_arm_partner_systems(settings, arm).items()
+            for name, named in others.items()
+            if not among_egos
         },
+        of_egos=others if among_egos else (),
         choices=list_choices_by_agent(settings, arm, route),
         keeps_points=settings["record"]["points"],
     )
@@ -182,3 +202,18 @@ def list_choices_by_agent(settings: CampaignSettings, arm: Arm, route: str) -> d
         return {kind: fleet[kind] for kind in PARTNER_KINDS if kind in fleet}
     agents: Mapping[str, str] = fleet[AGENTS].get(route, {})
     return {agent: fleet[MODALITIES][modality] for agent, modality in agents.items()}
+
+
+def find_ego_system(
+    settings: CampaignSettings, arm: Arm, route: str, number: int
+) -> NamedSystem | None:
+    """Return the system that a file gives one of several driven egos; None: that of the arm.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        route: the scenario.
+        number: of the ego, from 0.
+    """
+    choices = list_choices_by_agent(settings, arm, route)
+    return list_arm_partner_systems(settings, arm).get(choices.get(f"{EGO}-{number}", SAME_SYSTEM))

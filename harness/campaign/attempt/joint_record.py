@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from harness.campaign.attempt.ego_drive import EgoDrive
+from harness.campaign.attempt.ego_parts import EgoParts
+from harness.campaign.attempt.exchange import name_sending_ego
+from harness.campaign.attempt.planning_step import EGO
 from harness.evaluation.joint import (
     DEADLOCK_SECONDS,
     HELD_WITHIN,
@@ -25,12 +28,15 @@ from harness.evaluation.scoring import Coefficients, score
 from harness.evaluation.surrogates.reasons import SignalInterval
 
 
-def build_joint_record(egos: Sequence[EgoDrive], coefficients: Coefficients) -> dict[str, Any]:
+def build_joint_record(
+    egos: Sequence[EgoDrive], coefficients: Coefficients, parts: Sequence[EgoParts]
+) -> dict[str, Any]:
     """Return what the drives of several egos come to together.
 
     Args:
         egos: the first one first.
         coefficients: of the driving score.
+        parts: of each ego.
     """
     drives = [ego.driven.drive for ego in egos]
     collisions = count_collisions(
@@ -39,7 +45,10 @@ def build_joint_record(egos: Sequence[EgoDrive], coefficients: Coefficients) -> 
     deadlock = find_deadlock([make_ego_track(ego) for ego in egos])
     points = compute_interdrive_score(drives, coefficients)
     return {
-        "egos": [describe_ego(ego, coefficients) for ego in egos],
+        "egos": [
+            {**describe_ego(ego, coefficients), **describe_ego_system(ego, part)}
+            for ego, part in zip(egos, parts, strict=True)
+        ],
         "all_arrived": all(drive.finished for drive in drives),
         "collisions": [asdict(collision) for collision in collisions],
         "deadlock": None if deadlock is None else asdict(deadlock),
@@ -63,6 +72,13 @@ def describe_ego(ego: EgoDrive, coefficients: Coefficients) -> dict[str, Any]:
         "violation": None if violation is None else violation.kind,
         "time": drive.last_time - ego.recorder.start,
     }
+
+
+def describe_ego_system(ego: EgoDrive, parts: EgoParts) -> dict[str, str]:
+    """Return the name of an ego's system, where not all egos have one and the same."""
+    if not parts.sharing.is_mixed:
+        return {}
+    return {"system": parts.sharing.find_name(name_sending_ego(ego.driven.number), EGO)}
 
 
 def iter_contacts(egos: Sequence[EgoDrive]) -> Iterator[ReportedContact]:

@@ -18,8 +18,8 @@ from harness.types.vocabulary import Route
 from harness.world.partners import Cooperation
 from harness.world.traffic import Traffic
 
-PARTNER_NAME = re.compile(r"(roadside|vehicle)-(0|[1-9][0-9]{0,5})")
-"""Names of partners in the records: a kind and a number."""
+PARTNER_NAME = re.compile(r"(ego|roadside|vehicle)-(0|[1-9][0-9]{0,5})")
+"""Names of partners in the records, other driven egos among them: a kind and a number."""
 
 
 def refuse_absent_agents(
@@ -46,6 +46,7 @@ def refuse_absent_agents(
     for assignment in assignments:
         route = assignment.route
         counts = count_partners(cooperations, traffic, route)
+        counts = {EGO: 1 + len(assignment.further) if assignment.further else 0, **counts}
         for name, fleet in files.items():
             place = f"configuration: {PLACE}.{ASSIGNMENT}: {name}"
             if route.name not in fleet[AGENTS]:
@@ -83,7 +84,7 @@ def count_partners(
 
 def describe_agents(counts: dict[str, int]) -> str:
     """Return the names of agents, such as `ego, roadside-0, vehicle-0 to vehicle-9`."""
-    names: list[str] = [EGO]
+    names: list[str] = [] if counts.get(EGO) else [EGO]
     for kind, count in counts.items():
         if count:
             names.append(f"{kind}-0" + (f" to {kind}-{count - 1}" if count > 1 else ""))

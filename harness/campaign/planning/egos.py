@@ -8,7 +8,15 @@ from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.settings.conditions import build_condition_changes
 from harness.campaign.settings.config import INTERVENTION, find_class
 from harness.campaign.settings.declared import CampaignSettings
-from harness.campaign.settings.drivers import build_arm_driver
+from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
+from harness.campaign.settings.fleets import AGENTS, ASSIGNMENT, PLACE
+from harness.campaign.settings.partner_systems import (
+    NamedSystem,
+    get_arm_fleet,
+    get_arm_system,
+    list_driven_systems,
+    list_present_kinds,
+)
 from harness.campaign.settings.routes import build_route_source
 from harness.common.errors import UserError
 from harness.records.arms import (
@@ -21,13 +29,14 @@ from harness.records.arms import (
     MESSAGE_FORMAT,
     NATIVE_FORMAT,
     PARTNER_FLEET,
+    SAME_SYSTEM,
     Arm,
     get_absent_value,
 )
 from harness.types.agent_sensors import brings_sensors
-from harness.types.drivers import is_intending_driver
+from harness.types.drivers import is_drivable_system, is_intending_driver
 
-FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION, PARTNER_FLEET)
+FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION)
 """Factors whose parts are made for one receiver; with several egos they have not been tried."""
 
 
@@ -60,6 +69,7 @@ def refuse_with_several_egos(
                 raise UserError(
                     f"{place}, and {factor}={arm[factor]} is for one; choose {factor}={absent}"
                 )
+        refuse_other_fleets(settings, arm, place)
         for change in build_condition_changes(settings, arm.condition):
             raise UserError(
                 f"{place}, and interference.{arm.condition} changes the scene of one"
@@ -71,6 +81,37 @@ def refuse_with_several_egos(
                 f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
                 " system"
             )
+
+
+def refuse_other_fleets(settings: CampaignSettings, arm: Arm, place: str) -> None:
+    """Refuse fleets of an arm with several egos that are not about egos alone.
+
+    Args:
+        settings: of the campaign.
+        arm: that is driven.
+        place: the beginning of the message.
+
+    Raises:
+        UserError: one line that names the setting.
+    """
+    fleet, name = get_arm_fleet(settings, arm), arm[PARTNER_FLEET]
+    if name == SAME_SYSTEM:
+        return
+    if AGENTS not in fleet:
+        raise UserError(
+            f"{place}, and {PARTNER_FLEET}={name} is for one; choose {PARTNER_FLEET}={SAME_SYSTEM},"
+            f" or give egos their systems by {PLACE}.{ASSIGNMENT}"
+        )
+    if list_present_kinds(settings, arm):
+        raise UserError(
+            f"{place}, and {PARTNER_FLEET}={name} gives agents their systems, which is for egos"
+            f" that share with each other alone; choose cooperation=egos, not {arm.cooperation}"
+        )
+    if arm[DRIVER] == DEFAULT_DRIVER:
+        return
+    for system in list_driven_systems(settings, arm):
+        if not is_drivable_system(system.kind):
+            raise UserError(f"{place}, and {system.place} {NO_USE_DRIVER}")
 
 
 def refuse_unsent_intentions(
@@ -103,16 +144,16 @@ def refuse_unsent_intentions(
                     f"{place}, and message_format={arm[MESSAGE_FORMAT]} has no planned paths;"
                     f" choose message_format={NATIVE_FORMAT}"
                 )
-            if not has_intending_driver(settings, arm):
-                raise UserError(
-                    f"{place}, and the driver of {arm.system} under driver={arm[DRIVER]} does not"
-                    " say what it plans; choose another system or driver"
-                )
+            for system in (get_arm_system(settings, arm), *list_driven_systems(settings, arm)):
+                if system.kind.reads_messages and not intends(settings, arm, system):
+                    raise UserError(
+                        f"{place}, and the driver of {system.name} under driver={arm[DRIVER]} does"
+                        " not say what it plans; choose another system or driver"
+                    )
 
 
-def has_intending_driver(settings: CampaignSettings, arm: Arm) -> bool:
-    """Return whether the driver of an arm says what it plans, as far as classes show it."""
-    named = settings["system"][arm.system]["_target_"]
-    if not hasattr(find_class(named, f"system.{arm.system}"), "driver"):
+def intends(settings: CampaignSettings, arm: Arm, system: NamedSystem) -> bool:
+    """Return whether a system's driver in an arm says what it plans, as far as classes show it."""
+    if not hasattr(system.kind, "driver"):
         return False
     return arm[DRIVER] == DEFAULT_DRIVER or is_intending_driver(build_arm_driver(settings, arm))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -19,6 +20,7 @@ from harness.campaign.settings.fleets import (
     SYSTEMS,
     list_fleet_systems,
 )
+from harness.campaign.settings.routes import build_route_source
 from harness.common.errors import UserError
 from harness.records.arms import COMPUTE, NONE, PARTNER_FLEET, SAME_SYSTEM, Arm
 from harness.types.agent_sensors import brings_sensors
@@ -33,6 +35,8 @@ Fleet: TypeAlias = Mapping[str, Any]
 """Systems by kind of partner, or a modality for each agent and a system for each modality."""
 EGO: Literal["ego"] = "ego"
 """The ego's name among the agents of an assignment."""
+DRIVEN_NAME = re.compile(r"ego-(0|[1-9][0-9]{0,5})")
+"""Names of driven egos where there are several."""
 KIND_WORDS = {"roadside": "roadside units", "vehicle": "connected vehicles"}
 
 
@@ -150,8 +154,10 @@ def with_partner_systems(settings: CampaignSettings, arms: Iterable[Arm]) -> lis
     fleets, arms = list_fleets(settings), list(arms)
     if not any(fleets.values()):
         return arms
-    present = {arm: list_present_kinds(settings, arm) for arm in arms}
-    refuse_absent_kinds(fleets, set().union(*present.values()))
+    present = set().union(*(list_present_kinds(settings, arm) for arm in arms))
+    if build_route_source(settings["routes"]).several_egos:
+        present.add(EGO)
+    refuse_absent_kinds(fleets, present)
     made: list[Arm] = []
     for arm in arms:
         meanings = []
@@ -182,7 +188,7 @@ def refuse_absent_kinds(fleets: Mapping[str, Fleet], present: set[str]) -> None:
     """Refuse a fleet of partners that no arm has."""
     for fleet in fleets.values():
         kinds = [kind for kind in PARTNER_KINDS if kind in fleet]
-        if fleet and not present & {*(kinds or PARTNER_KINDS)}:
+        if fleet and not present & {*(kinds or (*PARTNER_KINDS, EGO))}:
             words = " or ".join(KIND_WORDS[kind] for kind in kinds or PARTNER_KINDS)
             raise UserError(
                 f"configuration: {PLACE}: no arm has {words} that share; choose another"
@@ -204,6 +210,7 @@ def find_unlike_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Ar
             for sender in list_arm_partner_systems(settings, arm).values()
             if (problem := find_sharing_problem(ego, sender)) is not None
         ]
+        problems += list_driven_problems(settings, arm)
         problems += [*list_computing_problems(settings, arm), *list_ego_problems(settings, arm)]
         if problems:
             reasons[arm] = problems[0]
@@ -216,6 +223,30 @@ def find_unlike_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Ar
                 " another system of partners or of the ego"
             )
     return reasons
+
+
+def list_driven_systems(settings: CampaignSettings, arm: Arm) -> list[NamedSystem]:
+    """Return the systems that a file gives driven egos, without that of the arm, each once."""
+    fleet, others = get_arm_fleet(settings, arm), list_arm_partner_systems(settings, arm)
+    names = dict.fromkeys(
+        fleet[MODALITIES][modality]
+        for agents in fleet.get(AGENTS, {}).values()
+        for agent, modality in agents.items()
+        if DRIVEN_NAME.fullmatch(agent)
+    )
+    return [others[name] for name in names if name in others]
+
+
+def list_driven_problems(settings: CampaignSettings, arm: Arm) -> list[str]:
+    """Return why egos cannot fuse what other egos send: each hears all others."""
+    first, driven = get_arm_system(settings, arm), list_driven_systems(settings, arm)
+    problems = [
+        find_sharing_problem(ego, sender)
+        for ego in driven
+        for sender in (first, *driven)
+        if ego.kind.reads_messages and sender is not ego
+    ]
+    return [problem for problem in problems if problem is not None]
 
 
 def find_sharing_problem(ego: NamedSystem, sender: NamedSystem) -> str | None:
@@ -267,9 +298,10 @@ def list_ego_problems(settings: CampaignSettings, arm: Arm) -> Iterator[str]:
     """Yield why a file of assignments is not about an arm: it gives the ego another system."""
     fleet = get_arm_fleet(settings, arm)
     for scenario, agents in fleet.get(AGENTS, {}).items():
-        name = fleet[MODALITIES].get(agents.get(EGO), SAME_SYSTEM)
-        if not is_system_of_ego(settings, arm, name):
-            yield f"{arm[PARTNER_FLEET]} gives the ego {name} in {scenario}"
+        for agent in (EGO, f"{EGO}-0"):
+            name = fleet[MODALITIES].get(agents.get(agent), SAME_SYSTEM)
+            if not is_system_of_ego(settings, arm, name):
+                yield f"{arm[PARTNER_FLEET]} gives the ego {name} in {scenario}"
 
 
 def list_fleet_notes(settings: CampaignSettings) -> Iterator[str]:
