@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.ideal_late import IdealLate
+from agents.ideal_single import IdealSingle
 from harness.campaign.attempt.asking import SharingEgo
 from harness.types.systems import PrivilegedSystem, System
 from harness.types.vocabulary import (
@@ -80,3 +81,26 @@ def test_a_privileged_system_leaves_its_receiver_out() -> None:
         assert isinstance(payload, Boxes)
         sizes.append(len(payload))
     assert sizes == [2, 1]
+
+
+def test_a_receiver_of_another_system_that_fuses_boxes_gets_what_is_detected_alone() -> None:
+    sharing = SharingEgo(IdealSingle(min_hits=100), place="partners.systems.ideal_single")
+    sizes = []
+    for place, boxes in (
+        ("system.ideal_late", True),
+        ("system.fcooper", False),
+        ("partners.systems.ideal_single", True),
+    ):
+        payload = sharing.share(observe(4), know(7, 8), for_place=place, boxes=boxes)
+        assert isinstance(payload, Boxes)
+        sizes.append(len(payload))
+    # to its own kind, and where no boxes are fused, it sends what its own system shares: nothing
+    assert sizes == [2, 0, 0]
+    # each form is made once a step
+    system = CountingSystem()
+    sharing = SharingEgo(system, place="system.counting")
+    forms = [
+        sharing.share(observe(4), know(7), for_place="x", boxes=boxes)
+        for boxes in (False, True, True)
+    ]
+    assert [len(one.geometry) for one in forms if isinstance(one, Boxes)] == [1, 2, 2]

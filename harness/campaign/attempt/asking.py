@@ -66,7 +66,12 @@ class SharingEgo:
             self.planned = self._driver.planned
 
     def share(
-        self, observation: Observation, truth: GroundTruth, *, for_place: str = "", boxes: bool
+        self,
+        observation: Observation,
+        truth: GroundTruth,
+        *,
+        for_place: str = "",
+        boxes: bool = False,
     ) -> Payload:
         """Return what this ego sends of a sweep, the same to all receivers that fuse alike.
 
