@@ -42,6 +42,13 @@ INTENDING = (
     *("system=ideal_late", "cooperation=egos_intentions", "lights=green"),
     "interference=[latency]",
 )
+MIXED = (
+    *INTENDING,
+    "partners.system.assignment={folder}/fleet.json",
+    "partners.system.modalities.m2=ideal_late",
+    "+partners.systems.ideal_late.min_hits=20",
+)
+"""The second ego has other settings than the first."""
 
 
 @pytest.mark.thorough
@@ -138,8 +145,11 @@ def test_egos_that_stand_for_nothing_red_are_a_deadlock(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("more", [SHARING, INTENDING], ids=["sharing", "intending"])
+@pytest.mark.parametrize("more", [SHARING, INTENDING, MIXED], ids=["sharing", "plans", "mixed"])
 def test_a_kill_changes_no_record_of_any_ego(tmp_path: Path, more: tuple[str, ...]) -> None:
+    assigned = {name: {"ego-1": "m2"} for name in ("r3_a_ins_c", "r4_a_ins_c")}
+    write(tmp_path / "fleet.json", json.dumps(assigned))
+    more = tuple(word.format(folder=tmp_path) for word in more)
     checkout = write_scenario(tmp_path, "r3_a_ins_c", WEST, NORTH)
     write_scenario(tmp_path, "r4_a_ins_c", STREET, TURN)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
@@ -149,7 +159,7 @@ def test_a_kill_changes_no_record_of_any_ego(tmp_path: Path, more: tuple[str, ..
     assert len(ledger(killed)) == 1
     assert run(checkout, killed, *more).returncode == 0
     records = [path for path in files(whole) if path.name != "timing.json"]
-    tables = len(FILES) + (more == INTENDING)
+    tables = len(FILES) + ("cooperation=egos_intentions" in more)
     assert sum(path.parts[-3] == EGOS for path in records) == 2 * tables
     assert [path for path in files(killed) if path.name != "timing.json"] == records
     for path in records:
