@@ -19,8 +19,15 @@ from agents.driving.settings import DrivingSettings
 from agents.driving.sidestep import shift_path_aside
 from agents.driving.tracking import RoadUserTracker
 from harness.types.drivers import RouteDriver
-from harness.types.intentions import PlannedMotion, Precedence
-from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Route
+from harness.types.intentions import Precedence
+from harness.types.vocabulary import (
+    Boxes,
+    Control,
+    EgoObservation,
+    Floats,
+    PlannedMotion,
+    Route,
+)
 
 WAYPOINTS = 10
 """Places of a plan that other agents may receive, one planning step apart; V2Xverse's are ten."""

@@ -12,8 +12,15 @@ from agents.driving.prediction import PredictedMotion, compute_travelled_distanc
 from agents.driving.settings import EgoVehicleModel
 from agents.driving.tracking import RoadUserTracks
 from harness.types.geometry import compose_poses
-from harness.types.intentions import Intention, PlannedMotion
-from harness.types.vocabulary import VEHICLE, EgoObservation, Floats, Pose
+from harness.types.intentions import place_motion
+from harness.types.vocabulary import (
+    VEHICLE,
+    EgoObservation,
+    Floats,
+    Intention,
+    PlannedMotion,
+    Pose,
+)
 
 MATCHED = 3.0
 """Metres between a track and where a plan is now, up to which both are one vehicle."""
@@ -43,7 +50,8 @@ def place_intentions(observation: EgoObservation) -> tuple[Intention, ...]:
     lidar = compose_poses(observation.vehicle_in_world, observation.lidar_in_vehicle)
     world = Pose(0.0, 0.0)
     return tuple(
-        Intention(one.sender, one.motion.place_in(lidar, world)) for one in observation.intentions
+        Intention(one.sender, place_motion(one.motion, lidar, world))
+        for one in observation.intentions
     )
 
 

@@ -33,8 +33,8 @@ from agents.driving.surroundings import (
     reduce_speed_at_standing,
 )
 from agents.driving.tracking import RoadUserTracks
-from harness.types.intentions import Intention, Precedence
-from harness.types.vocabulary import Floats, LightAhead
+from harness.types.intentions import Precedence
+from harness.types.vocabulary import Floats, Intention, LightAhead
 
 YIELDING = 2.5
 """m/s² by which crossing traffic is expected to brake if the ego has a green light, and a vehicle
@@ -51,7 +51,7 @@ TIME_PRICE, EFFORT_PRICE = 0.3, 0.15
 """Cost per metre not driven; per (m/s²)² and second of braking harder than comfortable."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedPlan:
     """The chosen profile until the next plan.
 
@@ -170,12 +170,12 @@ class SpeedPlanner:
         ahead, driven = profiles.speed[best], float(np.ptp(profiles.station[best]))
         acceleration = float(ahead[1] - ahead[0]) / settings.step
         return SpeedPlan(
-            acceleration,
-            float(ahead[1]),
-            driven < WORTH_MOVING,
-            profiles.station[best],
-            ahead,
-            ruling.precedences,
+            acceleration=acceleration,
+            speed=float(ahead[1]),
+            stays=driven < WORTH_MOVING,
+            stations=profiles.station[best],
+            speeds=ahead,
+            precedences=ruling.precedences,
         )
 
     def _decide_precedence(

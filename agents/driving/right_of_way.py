@@ -16,8 +16,8 @@ from agents.driving.footprint import find_touching_pairs, make_grown_rectangles
 from agents.driving.settings import DrivingSettings
 from agents.driving.speed import StopPoint
 from harness.types.geometry import wrap_angle
-from harness.types.intentions import Intention, PlannedMotion, Precedence, PrecedenceReason
-from harness.types.vocabulary import Floats, Mask
+from harness.types.intentions import Precedence, PrecedenceReason
+from harness.types.vocabulary import Floats, Intention, Mask, PlannedMotion
 
 FRONT, REAR, SIDE = 2.0, 0.5, 0.4
 """Metres of room around both vehicles within which their paths share a place."""
@@ -136,8 +136,8 @@ class RightOfWay:
 
 def find_number(name: str) -> int:
     """Return the number at the end of a vehicle's name; 0 without one."""
-    found = NUMBER.search(name)
-    return int(found[0]) if found else 0
+    number = NUMBER.search(name)
+    return int(number[0]) if number else 0
 
 
 def find_conflict(one: PlannedMotion, other: PlannedMotion) -> tuple[Claim, Claim] | None:
@@ -151,7 +151,7 @@ def find_conflict(one: PlannedMotion, other: PlannedMotion) -> tuple[Claim, Clai
         other: another one in the same frame, its times from now.
 
     Returns:
-        Of both, in this order; None if there is no such place.
+        Of both, in this order; None without one.
     """
     touching = find_shared_places(one, other, front=FRONT, rear=REAR, side=SIDE)
     rows: Mask = np.any(touching, axis=1)
@@ -228,7 +228,7 @@ def make_claim(motion: PlannedMotion, there: Mask) -> Claim:
 def decide_precedence(
     ego: Claim, other: Claim, *, numbers: tuple[int, int], most_braking: float
 ) -> tuple[bool, PrecedenceReason]:
-    """Return whether the ego goes first, and why: the first rule that tells the two apart.
+    """Return whether the ego goes first, and why: the first rule by which they differ.
 
     1. A vehicle that is in the shared place, or cannot stop before it, goes first.
     2. The one that arrives earlier goes first.

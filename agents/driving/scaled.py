@@ -9,8 +9,15 @@ import numpy as np
 from agents.driving.driver import Driver
 from harness.common.errors import UserError
 from harness.types.drivers import IntendingDriver, RouteDriver, is_intending_driver
-from harness.types.intentions import PlannedMotion, Precedence
-from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Route
+from harness.types.intentions import Precedence
+from harness.types.vocabulary import (
+    Boxes,
+    Control,
+    EgoObservation,
+    Floats,
+    PlannedMotion,
+    Route,
+)
 
 
 @runtime_checkable

@@ -5,8 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from harness.types.intentions import PlannedMotion, Precedence
-from harness.types.vocabulary import Boxes, Control, EgoObservation, Floats, Route
+from harness.types.intentions import Precedence
+from harness.types.vocabulary import (
+    Boxes,
+    Control,
+    EgoObservation,
+    Floats,
+    PlannedMotion,
+    Route,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs

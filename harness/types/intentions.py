@@ -1,95 +1,20 @@
-"""Planned paths: what a vehicle plans to do in the next seconds, as it is sent and received."""
+"""Planned paths of vehicles: moved in time, placed in another frame; and who goes first."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from harness.types.vocabulary import Floats, Pose
-
-PLACE_BYTES, BODY_BYTES = 20, 8
-"""Bytes on the air of one place (time, x, y, yaw, speed) and of length and width: float32 each."""
+from harness.types.vocabulary import Floats, PlannedMotion, Pose
 
 SAME_MOMENT = 1e-6
 """Seconds by which two times may differ and still mean the same moment."""
 
 PrecedenceReason = Literal["cannot_stop", "earlier", "number", "waits"]
 """Why one of two vehicles goes first: the rules of `agents.driving.right_of_way`."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PlannedMotion:
-    """Where a vehicle plans to be at known times; who holds a plan says in which frame.
-
-    Attributes:
-        times: (T,) seconds, ascending; who holds a plan says from which moment on.
-        centre: (T, 2) metres, of the body.
-        yaw: (T,) radians, of the body.
-        speed: (T,) m/s.
-        length: of the body, m.
-        width: of the body, m.
-    """
-
-    times: Floats
-    centre: Floats
-    yaw: Floats
-    speed: Floats
-    length: float
-    width: float
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes on the air."""
-        return PLACE_BYTES * len(self.times) + BODY_BYTES
-
-    def count_from(self, moment: float) -> PlannedMotion:
-        """Return the plan with times that count from another moment.
-
-        Args:
-            moment: in the times of this plan, s.
-        """
-        return replace(self, times=self.times - moment)
-
-    def drop_past(self) -> PlannedMotion | None:
-        """Return the plan from time 0 on; None of a plan that ends before.
-
-        The place at time 0 lies between two places of the plan, in proportion.
-        """
-        if self.times[-1] <= SAME_MOMENT:
-            return None
-        times = np.concatenate([[0.0], self.times[self.times > SAME_MOMENT]])
-        columns = (*self.centre.T, self.yaw, self.speed)
-        x, y, yaw, speed = (np.interp(times, self.times, column) for column in columns)
-        return replace(self, times=times, centre=np.stack([x, y], -1), yaw=yaw, speed=speed)
-
-    def place_in(self, source: Pose, target: Pose) -> PlannedMotion:
-        """Return the plan in another frame; both poses count in the plane alone.
-
-        Args:
-            source: the frame of this plan, in any frame.
-            target: the frame of the result, in the same frame.
-        """
-        between = np.array([source.x - target.x, source.y - target.y])
-        out = _turn(self.centre, source.yaw) + between
-        yaw = self.yaw + (source.yaw - target.yaw)
-        return replace(self, centre=_turn(out, -target.yaw), yaw=yaw)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Intention:
-    """A planned path as another vehicle has it by a message.
-
-    Attributes:
-        sender: its name, such as `ego-1`.
-        motion: times count from now.
-    """
-
-    sender: str
-    motion: PlannedMotion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +34,37 @@ class Precedence:
     reason: PrecedenceReason
     ego_arrival: float
     other_arrival: float
+
+
+def continue_motion(motion: PlannedMotion, moment: float) -> PlannedMotion | None:
+    """Return what is left of a plan at a moment, from which its times count; None of an ended one.
+
+    The place at that moment lies between two places of the plan, in proportion.
+
+    Args:
+        motion: in any frame.
+        moment: in the times of the plan, s.
+    """
+    planned = motion.times - moment
+    if planned[-1] <= SAME_MOMENT:
+        return None
+    times = np.concatenate([[0.0], planned[planned > SAME_MOMENT]])
+    columns = (*motion.centre.T, motion.yaw, motion.speed)
+    x, y, yaw, speed = (np.interp(times, planned, column) for column in columns)
+    return replace(motion, times=times, centre=np.stack([x, y], -1), yaw=yaw, speed=speed)
+
+
+def place_motion(motion: PlannedMotion, source: Pose, target: Pose) -> PlannedMotion:
+    """Return a plan in another frame; both poses count in the plane alone.
+
+    Args:
+        motion: in the frame of `source`.
+        source: in any frame.
+        target: the frame of the result, given in the same frame as `source`.
+    """
+    between = np.array([source.x - target.x, source.y - target.y])
+    centre = _turn(_turn(motion.centre, source.yaw) + between, -target.yaw)
+    return replace(motion, centre=centre, yaw=motion.yaw + (source.yaw - target.yaw))
 
 
 def _turn(points: Floats, angle: float) -> Floats:

@@ -8,13 +8,10 @@ looks: however the sensor was mounted has been undone.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from harness.types.intentions import Intention, PlannedMotion
 
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
@@ -142,6 +139,45 @@ class Features:
 
 
 Payload: TypeAlias = Boxes | Points | Features
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PlannedMotion:
+    """Where a vehicle plans to be at known times; who holds a plan says in which frame.
+
+    Attributes:
+        times: (T,) seconds, ascending; who holds a plan says from which moment on.
+        centre: (T, 2) metres, of the body.
+        yaw: (T,) radians, of the body.
+        speed: (T,) m/s.
+        length: of the body, m.
+        width: of the body, m.
+    """
+
+    times: Floats
+    centre: Floats
+    yaw: Floats
+    speed: Floats
+    length: float
+    width: float
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes on the air: five float32 for each place, two for the body."""
+        return 20 * len(self.times) + 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intention:
+    """A planned path as another vehicle has it by a message.
+
+    Attributes:
+        sender: its name, such as `ego-1`.
+        motion: times count from now.
+    """
+
+    sender: str
+    motion: PlannedMotion
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,8 +12,16 @@ from agents.driving.driver import Driver
 from agents.driving.footprint import GroundRectangles, find_touching_pairs
 from agents.driving.tracking import WORLD
 from harness.types.geometry import transform_boxes
-from harness.types.intentions import Intention, PlannedMotion, Precedence
-from harness.types.vocabulary import VEHICLE, Boxes, EgoObservation, Pose, Route
+from harness.types.intentions import Precedence, continue_motion, place_motion
+from harness.types.vocabulary import (
+    VEHICLE,
+    Boxes,
+    EgoObservation,
+    Intention,
+    PlannedMotion,
+    Pose,
+    Route,
+)
 from tests.agents.little_world import TICK, TICKS_PER_LOOK, Ego, route_along
 
 
@@ -48,7 +56,7 @@ class CrossingWorld:
     speeds: Sequence[float] = ()
     intends: bool = True
     late: int = 0  # planning steps
-    lost: frozenset[int] = frozenset()  # numbers of senders that nobody hears
+    lost: frozenset[int] = frozenset()  # numbers of senders that are not heard
     egos: list[Ego] = field(default_factory=list)
     log: list[tuple[float, int, Precedence]] = field(default_factory=list)  # time, number, what
     touched: bool = False
@@ -89,7 +97,7 @@ class CrossingWorld:
         return len(self._there) == len(self.egos)
 
     def yielded(self, number: int) -> set[str]:
-        """Return to whom a car yielded."""
+        """Return the cars that a car yielded to."""
         return {one.other for _, n, one in self.log if n == number and not one.ego_first}
 
     def _look(self, number: int, present: Sequence[int]) -> tuple[EgoObservation, Boxes]:
@@ -119,9 +127,9 @@ class CrossingWorld:
         for n in others:
             plan = self._sent[-1 - self.late][n] if len(self._sent) > self.late else None
             if self.intends and plan is not None and n not in self.lost:
-                now = plan.count_from(self.time).drop_past()
+                now = continue_motion(plan, self.time)
                 if now is not None:
-                    heard.append(Intention(f"ego-{n}", now.place_in(WORLD, lidar)))
+                    heard.append(Intention(f"ego-{n}", place_motion(now, WORLD, lidar)))
         observation = replace(observation, intentions=tuple(heard))
         return observation, transform_boxes(boxes, WORLD, lidar)
 

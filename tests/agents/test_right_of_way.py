@@ -21,8 +21,8 @@ from agents.driving.right_of_way import (
     find_number,
 )
 from agents.driving.settings import DrivingSettings
-from harness.types.intentions import Intention, PlannedMotion
-from harness.types.vocabulary import Boxes
+from harness.types.intentions import place_motion
+from harness.types.vocabulary import Boxes, Intention, PlannedMotion
 from tests.agents.crossing_world import CrossingWorld, left_turn, straight_way
 from tests.agents.little_world import LittleWorld, straight
 
@@ -256,8 +256,10 @@ def test_a_driver_meets_what_is_not_detected_by_its_intention_alone() -> None:
     observation, _ = world._look()
     crosses = Intention(
         "ego-0",
-        drives((20.0, -20.0), SOUTH, 8.0).place_in(
-            observation.vehicle_in_world, observation.lidar_in_world
+        place_motion(
+            drives((20.0, -20.0), SOUTH, 8.0),
+            observation.vehicle_in_world,
+            observation.lidar_in_world,
         ),
     )
     heard = replace(observation, sender="ego-1", speed=8.0, intentions=(crosses,))

@@ -26,8 +26,16 @@ from harness.channel.interference.loss import Loss
 from harness.common.errors import AttemptError, UserError
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.types.drivers import is_intending_driver
-from harness.types.intentions import Intention, PlannedMotion
-from harness.types.vocabulary import Boxes, EgoObservation, Message, Observation, Pose
+from harness.types.intentions import place_motion
+from harness.types.vocabulary import (
+    Boxes,
+    EgoObservation,
+    Intention,
+    Message,
+    Observation,
+    PlannedMotion,
+    Pose,
+)
 from tests.campaign.egos import TOWN, run, write_scenario
 from tests.campaign.test_several_egos import NORTH, WEST
 from tests.campaign.tiny import composed
@@ -109,7 +117,7 @@ def hear(channel: Channel, frame: int) -> tuple[Intention, ...]:
     observation = observe(frame)
     messages = channel.deliver_messages(frame * TICK, {"ego-1"})
     return tuple(
-        Intention(one.sender, one.motion.place_in(RECEIVER, WORLD))
+        Intention(one.sender, place_motion(one.motion, RECEIVER, WORLD))
         for one in receive_intentions(messages, observation)
     )
 
@@ -132,7 +140,7 @@ def test_a_plan_on_time_is_where_it_was_planned() -> None:
     assert record.size_bytes == 2 * 33 + 24 * 20 + 8
 
 
-def test_a_late_plan_is_moved_on_by_its_own_times() -> None:
+def test_a_late_plan_is_moved_on_by_its_times() -> None:
     channel = open_channel(Fixed(0.5))
     send(channel, 24, plan_at(1.0))
     assert hear(channel, 28) == ()
@@ -181,12 +189,12 @@ def test_a_wrong_pose_displaces_a_plan() -> None:
     messages = channel.deliver_messages(28 * TICK, {"ego-1"})
     wrong = observe(28, replace(RECEIVER, x=RECEIVER.x + 1.0))
     (mine,) = receive_intentions(messages, wrong)
-    assert mine.motion.place_in(RECEIVER, WORLD).centre[0] == pytest.approx(
+    assert place_motion(mine.motion, RECEIVER, WORLD).centre[0] == pytest.approx(
         plan_at(1.2).centre[1] - (1.0, 0.0)
     )
 
 
-def test_only_drivers_that_say_their_plan_can_send_it() -> None:
+def test_only_drivers_that_state_their_plan_can_send_it() -> None:
     assert is_intending_driver(Driver)
     assert is_intending_driver(ScaledDriver(0.5))
     assert not is_intending_driver(IdmDriver())
@@ -244,7 +252,7 @@ def test_what_sends_no_plan_is_refused(tmp_path: Path, line: list[str], words: s
 
 
 @pytest.mark.thorough
-def test_one_of_two_crossing_egos_yields_and_the_records_say_so(tmp_path: Path) -> None:
+def test_one_of_two_crossing_egos_yields_as_recorded(tmp_path: Path) -> None:
     out = tmp_path / "out"
     arms = ("system=ideal_late", "cooperation=[egos,egos_intentions]", "interference=[latency]")
     done = run(write_scenario(tmp_path, "r3_a_ins_c", WEST, NORTH), out, *arms, "lights=green")

@@ -17,7 +17,7 @@ from harness.common.errors import UserError
 from harness.records.arms import Arm
 from harness.records.reading import read_stored_table
 from tests.campaign.egos import TOWN, command, find_try, read_result, run, write_scenario
-from tests.campaign.test_several_egos import NORTH, WEST
+from tests.campaign.test_several_egos import BEHIND, NORTH, WEST
 from tests.campaign.tiny import composed, environment
 from tests.conftest import ROOT
 
@@ -48,7 +48,7 @@ def settle(*words: str) -> CampaignSettings:
     return composed(*add_partner_choices(words))
 
 
-def test_each_ego_is_made_of_its_own_system(tmp_path: Path) -> None:
+def test_egos_are_made_of_the_systems_that_a_file_names(tmp_path: Path) -> None:
     fleet = assign(tmp_path, {"ego-1": "m2"}, m1="own", m2="ideal_single")
     settings = settle(*line(tmp_path, "system=ideal_late", "cooperation=egos", *fleet))
     assert hash_settings(settings) != hash_settings(
@@ -120,22 +120,27 @@ def test_the_command_refuses_with_exit_2(tmp_path: Path) -> None:
 def test_egos_with_two_systems_share_boxes(tmp_path: Path) -> None:
     fleet = assign(tmp_path, {"ego-1": "m2"}, m2="late")
     out = tmp_path / "out"
-    checkout = write_scenario(tmp_path, NAME, WEST, NORTH)
+    checkout = write_scenario(tmp_path, NAME, WEST, NORTH, BEHIND)
     words = ("system=ideal_late", "cooperation=egos_intentions", "lights=green", *fleet)
     done = run(checkout, out, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     folder = find_try(out)
-    assert [ego["system"] for ego in read_result(folder)["joint"]["egos"]] == ["ideal_late", "late"]
+    systems = [ego["system"] for ego in read_result(folder)["joint"]["egos"]]
+    assert systems == ["ideal_late", "late", "ideal_late"]
     messages = [
         read_stored_table(place / "messages.parquet", "messages")
         for place in (folder, folder / "egos" / "1")
     ]
-    assert [set(table.system) for table in messages] == [{"late"}, {"ideal_late"}]
-    # each hears the other's boxes: 33 bytes each, next to a plan
-    for table in messages:
+    assert [set(table.system) for table in messages] == [{"ideal_late", "late"}, {"ideal_late"}]
+    assert set(messages[0][messages[0].system == "late"].sender) == {"ego-1"}
+    # boxes of 33 bytes that the senders detect, next to a plan
+    for table in (messages[0][messages[0].system == "late"], messages[1]):
         boxes = (table.bytes - (24 * 20 + 8) * (table.capture_frame > 0)) / 33
         assert (boxes == boxes.round()).all()
         assert boxes.max() > 0
     used = [read_result(place)["messages"] for place in (folder, folder / "egos" / "1")]
-    assert [one["partner_systems"] for one in used] == [{"ego-1": "late"}, {"ego-0": "ideal_late"}]
+    assert [one["partner_systems"] for one in used] == [
+        {"ego-1": "late", "ego-2": "ideal_late"},
+        {"ego-0": "ideal_late", "ego-2": "ideal_late"},
+    ]
     assert all(one["used"] > 10 for one in used)

@@ -162,9 +162,21 @@ def make_speed_plan(
     if soon and speed[0] <= settings.emergency_speed:
         later = max(float(speed[0]) - settings.emergency_braking * settings.step, 0.0)
         standing = np.full_like(stations, stations[0])
-        return SpeedPlan(-settings.emergency_braking, later, True, standing, 0.0 * speed)
+        return SpeedPlan(
+            acceleration=-settings.emergency_braking,
+            speed=later,
+            stays=True,
+            stations=standing,
+            speeds=0.0 * speed,
+        )
     acceleration = float(speed[1] - speed[0]) / settings.step
-    return SpeedPlan(acceleration, float(speed[1]), stays, stations, speed)
+    return SpeedPlan(
+        acceleration=acceleration,
+        speed=float(speed[1]),
+        stays=stays,
+        stations=stations,
+        speeds=speed,
+    )
 
 
 def make_road_rules(settings: ProposalSettings) -> DrivingSettings:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from harness.campaign.attempt.blame import SystemBlame
 from harness.types.drivers import IntendingDriver
-from harness.types.intentions import PlannedMotion
 from harness.types.sharing import (
     LoneDetector,
     PrivilegedLoneDetector,
@@ -12,7 +11,13 @@ from harness.types.sharing import (
     detects_with_truth,
 )
 from harness.types.systems import PrivilegedSystem, System, is_privileged
-from harness.types.vocabulary import Boxes, GroundTruth, Observation, Payload
+from harness.types.vocabulary import (
+    Boxes,
+    GroundTruth,
+    Observation,
+    Payload,
+    PlannedMotion,
+)
 
 
 def ask_for_payload(

@@ -9,8 +9,8 @@ from harness.campaign.attempt.channel_tables import append_row
 from harness.common.errors import AttemptError
 from harness.records.schema import PRECEDENCES
 from harness.types.drivers import IntendingDriver, get_intending_driver
-from harness.types.intentions import Intention, PlannedMotion, Precedence
-from harness.types.vocabulary import EgoObservation, Message, Pose
+from harness.types.intentions import Precedence, continue_motion, place_motion
+from harness.types.vocabulary import EgoObservation, Intention, Message, PlannedMotion, Pose
 
 WORLD = Pose(0.0, 0.0)
 
@@ -40,8 +40,8 @@ def state_intention(
             as it displaces boxes.
         time: of the capture, s.
     """
-    left = None if planned is None else planned.count_from(time).drop_past()
-    return None if left is None else left.place_in(WORLD, lidar_in_world)
+    left = None if planned is None else continue_motion(planned, time)
+    return None if left is None else place_motion(left, WORLD, lidar_in_world)
 
 
 def receive_intentions(
@@ -60,15 +60,15 @@ def receive_intentions(
         if message.intention is None:
             continue
         age = observation.time - message.capture_time
-        motion = message.intention.count_from(age).drop_past()
+        motion = continue_motion(message.intention, age)
         if motion is not None:
-            placed = motion.place_in(message.lidar_in_world, observation.lidar_in_world)
+            placed = place_motion(motion, message.lidar_in_world, observation.lidar_in_world)
             received.append(Intention(message.sender, placed))
     return tuple(received)
 
 
 class PrecedenceLog:
-    """Who yielded to whom in a drive, and why, step by step."""
+    """Which ego yielded to which other one in a drive, and why, step by step."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, Precedence]] = []
