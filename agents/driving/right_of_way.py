@@ -36,6 +36,9 @@ STANDS, HELD_SECONDS = 0.5, 1.0
 """m/s at the end of a plan that stops; seconds for which the larger number goes on yielding to a
 vehicle that stops as well, so that the two do not set off together."""
 
+WORTH_MOVING = 0.3
+"""Metres; a vehicle whose plan is shorter stands."""
+
 NUMBER = re.compile(r"\d+$")
 
 
@@ -144,7 +147,7 @@ def find_conflict(one: PlannedMotion, other: PlannedMotion) -> tuple[Claim, Clai
     """Return how two vehicles come to the place that both plan to use at about the same time.
 
     Two of which one follows the other are in no conflict: keeping a distance is not a matter of who
-    goes first.
+    goes first. One that stands, and plans to, is in none either: it is an obstacle, as others are.
 
     Args:
         one: a plan, its times from now.
@@ -153,6 +156,8 @@ def find_conflict(one: PlannedMotion, other: PlannedMotion) -> tuple[Claim, Clai
     Returns:
         Of both, in this order; None without one.
     """
+    if min(measure_way(one)[-1], measure_way(other)[-1]) < WORTH_MOVING:
+        return None
     touching = find_shared_places(one, other, front=FRONT, rear=REAR, side=SIDE)
     rows: Mask = np.any(touching, axis=1)
     columns: Mask = np.any(touching, axis=0)
@@ -211,8 +216,7 @@ def make_claim(motion: PlannedMotion, there: Mask) -> Claim:
     """
     enters = int(there.argmax())
     last = len(there) - 1 - int(there[::-1].argmax())
-    # metres from now to each time of the plan
-    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(motion.centre, axis=0).T))])
+    way = measure_way(motion)
     place, speed = max(enters - 1, 0), float(motion.speed[0])
     # the border of the place lies between two times of the plan
     room = max(0.5 * float(way[place] + way[enters]), 1e-3)
@@ -223,6 +227,12 @@ def make_claim(motion: PlannedMotion, there: Mask) -> Claim:
         place=place,
         braking=braking,
     )
+
+
+def measure_way(motion: PlannedMotion) -> Floats:
+    """Return the metres (T,) from the beginning of a plan to each of its times."""
+    pieces = np.hypot(*np.diff(motion.centre, axis=0).T)
+    return np.concatenate([[0.0], np.cumsum(pieces)])
 
 
 def decide_precedence(

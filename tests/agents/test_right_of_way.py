@@ -112,6 +112,7 @@ def test_one_that_cannot_stop_goes_first_however_late() -> None:
         drives((10.0, 0.0), EAST, 6.0),  # ahead in the lane: followed, not crossed
         drives((-15.0, 0.0), EAST, 9.0),  # behind in the lane
         drives((30.0, -24.0), SOUTH, 8.0, braking=2.0),  # stops before
+        drives((20.0, -2.0), SOUTH, 0.0),  # stands in the way: an obstacle
         drives((10.0, -60.0), SOUTH, 12.0),  # comes when the ego has left
     ],
 )
