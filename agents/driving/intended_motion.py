@@ -102,7 +102,7 @@ def extend_motion(
         braking: m/s² with which the vehicle falls behind its plan; None: it keeps to it.
     """
     # metres along the way of the plan: (places,), and those driven at the times
-    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(motion.centre, axis=0).T))])
+    way = measure_way(motion)
     beyond = np.maximum(times - motion.times[-1], 0.0) * motion.speed[-1]
     driven = np.interp(times, motion.times, way) + beyond
     if braking is not None:
@@ -114,3 +114,9 @@ def extend_motion(
     x = np.interp(driven, way, motion.centre[:, 0]) + over * np.cos(end)
     y = np.interp(driven, way, motion.centre[:, 1]) + over * np.sin(end)
     return np.stack([x, y], -1), np.interp(driven, way, motion.yaw)
+
+
+def measure_way(motion: PlannedMotion) -> Floats:
+    """Return the metres (T,) from the beginning of a plan to each of its times."""
+    pieces = np.hypot(*np.diff(motion.centre, axis=0).T)
+    return np.concatenate([[0.0], np.cumsum(pieces)])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.driving.footprint import find_touching_pairs, make_grown_rectangles
+from agents.driving.intended_motion import measure_way
 from agents.driving.settings import DrivingSettings
 from agents.driving.speed import StopPoint
 from harness.types.geometry import wrap_angle
@@ -227,12 +228,6 @@ def make_claim(motion: PlannedMotion, there: Mask) -> Claim:
         place=place,
         braking=braking,
     )
-
-
-def measure_way(motion: PlannedMotion) -> Floats:
-    """Return the metres (T,) from the beginning of a plan to each of its times."""
-    pieces = np.hypot(*np.diff(motion.centre, axis=0).T)
-    return np.concatenate([[0.0], np.cumsum(pieces)])
 
 
 def decide_precedence(
