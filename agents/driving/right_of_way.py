@@ -88,6 +88,7 @@ class RightOfWay:
     def __init__(self, settings: DrivingSettings) -> None:
         self._settings = settings
         self._yielded: dict[str, tuple[StopPoint, float]] = {}  # and seconds since the last rule
+        self._beside: dict[str, float] = {}  # seconds since the ego could set off beside them
 
     def decide_step(
         self, name: str, wish: PlannedMotion, stations: Floats, others: Sequence[Intention]
@@ -102,12 +103,15 @@ class RightOfWay:
         """
         precedences: list[Precedence] = []
         yielded: dict[str, tuple[StopPoint, float]] = {}
+        stops: list[StopPoint] = []
         for other in sorted(others, key=lambda one: find_number(one.sender)):
             claims = find_conflict(wish, other.motion)
             if claims is None:
                 held = self._hold_on(name, other)
                 if held is not None:
                     yielded[other.sender] = held
+                if held is not None or self._lets_set_off(name, wish, other):
+                    stops.append(self._make_stop_here(stations) if held is None else held[0])
                     precedences.append(_make_precedence(other.sender, False, "waits", None))
                 continue
             first, reason = decide_precedence(
@@ -117,9 +121,9 @@ class RightOfWay:
             )
             precedences.append(_make_precedence(other.sender, first, reason, claims))
             if not first:
-                yielded[other.sender] = (self._make_stop(claims[0], stations), 0.0)
+                stops.append(self._make_stop(claims[0], stations))
+                yielded[other.sender] = (stops[-1], 0.0)
         self._yielded = yielded
-        stops = [stop for stop, _ in yielded.values()]
         nearest = min(stops, key=lambda stop: stop.station, default=None)
         return Ruling(nearest, tuple(precedences))
 
@@ -129,6 +133,10 @@ class RightOfWay:
         braking = float(np.clip(claim.braking, settings.comfort_braking, settings.hardest_braking))
         return StopPoint(float(stations[claim.place]), braking)
 
+    def _make_stop_here(self, stations: Floats) -> StopPoint:
+        """Return the stop of an ego that stands."""
+        return StopPoint(float(stations[0]), self._settings.comfort_braking)
+
     def _hold_on(self, name: str, other: Intention) -> tuple[StopPoint, float] | None:
         """Return the stop of an ego that goes on yielding to a vehicle that stops as well."""
         stop, waited = self._yielded.get(other.sender, (None, 0.0))
@@ -136,6 +144,29 @@ class RightOfWay:
         stops = other.motion.speed[-1] < STANDS
         larger = find_number(name) > find_number(other.sender)
         return (stop, waited) if stop and stops and larger and waited < HELD_SECONDS else None
+
+    def _lets_set_off(self, name: str, wish: PlannedMotion, other: Intention) -> bool:
+        """Return whether the ego lets a vehicle with a smaller number set off first.
+
+        Both stand, as at a light that has become green, and would set off into one place at once.
+        """
+        beside = (
+            find_number(name) > find_number(other.sender)
+            and wish.speed[0] < STANDS
+            and is_standing(other.motion)
+            and not is_standing(wish)
+            and bool(
+                find_shared_places(wish, other.motion, front=FRONT, rear=REAR, side=SIDE).any()
+            )
+        )
+        waited = self._beside.get(other.sender, 0.0) + self._settings.step if beside else 0.0
+        self._beside[other.sender] = waited
+        return beside and waited < HELD_SECONDS
+
+
+def is_standing(motion: PlannedMotion) -> bool:
+    """Return whether a vehicle stands, and plans to."""
+    return bool(measure_way(motion)[-1] < WORTH_MOVING)
 
 
 def find_number(name: str) -> int:
@@ -157,7 +188,7 @@ def find_conflict(one: PlannedMotion, other: PlannedMotion) -> tuple[Claim, Clai
     Returns:
         Of both, in this order; None without one.
     """
-    if min(measure_way(one)[-1], measure_way(other)[-1]) < WORTH_MOVING:
+    if is_standing(one) or is_standing(other):
         return None
     touching = find_shared_places(one, other, front=FRONT, rear=REAR, side=SIDE)
     rows: Mask = np.any(touching, axis=1)

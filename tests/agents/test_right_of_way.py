@@ -162,6 +162,22 @@ def test_the_larger_number_waits_for_one_that_stops_as_well() -> None:
     assert decide("ego-0", wish, stops, by=ways) == (None, [])
 
 
+def test_of_two_that_stand_abreast_the_smaller_number_sets_off_first() -> None:
+    wish = drives((0.0, 0.0), EAST, 8.0)
+    sets_off = replace(wish, speed=np.minimum(3.0 * TIMES, 8.0))
+    abreast = drives((1.0, 2.5), EAST, 0.0)
+    ways = RightOfWay(SETTINGS)
+    for _ in range(round(HELD_SECONDS / SETTINGS.step) - 1):
+        waits = decide("ego-1", sets_off, Intention("ego-0", abreast), by=ways)
+        assert waits == (0.0, [("ego-0", False, "waits")])
+    # one that stays is an obstacle
+    for _ in range(3):
+        assert decide("ego-1", sets_off, Intention("ego-0", abreast), by=ways) == (None, [])
+    # neither the smaller number waits, nor one that drives
+    assert decide("ego-0", sets_off, Intention("ego-1", abreast)) == (None, [])
+    assert decide("ego-1", wish, Intention("ego-0", abreast)) == (None, [])
+
+
 def test_arrivals_half_a_second_apart_are_equal() -> None:
     near, claims = drives((-20.0, 0.0), EAST, 10.0), []
     for metres in (24.0, 27.0):
