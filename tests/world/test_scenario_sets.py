@@ -223,7 +223,7 @@ def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"routes\.checkout: name the folder"):
         InterDriveRoutes(None).routes()
     for kind in (InterDriveRoutes, MDriveRoutes):
-        with pytest.raises(UserError, match="no (CoLMDriver|MDrive): .* there"):
+        with pytest.raises(UserError, match=r"no (CoLMDriver|MDrive): .* there"):
             kind(str(tmp_path)).routes()
     write_interdrive(tmp_path)
     with pytest.raises(UserError, match="no scenario of Town05"):
