@@ -6,6 +6,7 @@ learns that a job was lost, and prints a warning at every look.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -51,7 +52,7 @@ class SlurmQueue:
 
 def ask_squeue() -> str:
     """Return number and state of each job of this user, a line for each."""
-    command = ("squeue", "--me", "--noheader", "--format=%A %T")
+    command = ("squeue", f"--user={os.getuid()}", "--noheader", "--format=%A %T")
     return subprocess.run(
         command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
     ).stdout
