@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -18,7 +19,7 @@ from tests.campaign.tiny import command, complaints, environment, ledger, write_
 from tests.conftest import ROOT
 
 PATIENCE = 300.0
-NODE = {"num_cpus": 2, "num_gpus": 0, "include_dashboard": False}
+NODE: dict[str, Any] = {"num_cpus": 2, "num_gpus": 0, "include_dashboard": False}
 
 pytestmark = pytest.mark.thorough
 
@@ -30,8 +31,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    cluster = Cluster(initialize_head=True, head_node_args=NODE)
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    # Ray's own 15 leaves its workers next to nothing of a machine on which other tests run
+    monkeypatch.setenv("RAY_worker_niceness", "0")
+    cluster: Any = Cluster(initialize_head=True, head_node_args=NODE)
     try:
         yield cluster
     finally:
