@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.drawing.canvas import Canvas, Mark, Polyline
 from analysis.drawing.plots import IntervalSpan, LegendEntry, PlotAxis, PlotRow, render_forest_plot
-from studies.offline_to_violation.table import format_family_p
+from studies.offline_to_violation.table import NOTHING, format_family_p
 from studies.offline_to_violation.verdicts import ALL_SYSTEMS, LEVEL
 
 KEYS = (
@@ -27,15 +27,17 @@ APART = 16.0
 
 
 def render_findings_figure(table: pd.DataFrame) -> Canvas:
-    """Draw both panels; rows of the two are the same findings.
+    """Draw both panels: all findings to the left, those whose effect was driven to the right.
 
     Args:
         table: of `judge_findings`.
     """
     rows = table[table["system"] == ALL_SYSTEMS]
-    gains = render_panel(rows, "lower log loss", "Holm predictor", GAIN_LABEL, scale=1.0)
-    effects = render_panel(rows, "effect", "Holm cause", EFFECT_LABEL, scale=100.0)
-    return join_canvases([gains, effects])
+    panels = [render_panel(rows, "lower log loss", "Holm predictor", GAIN_LABEL, scale=1.0)]
+    driven = rows[rows["effect"].notna()]
+    if not driven.empty:
+        panels.append(render_panel(driven, "effect", "Holm cause", EFFECT_LABEL, scale=100.0))
+    return join_canvases(panels)
 
 
 def render_panel(rows: pd.DataFrame, name: str, family: str, label: str, *, scale: float) -> Canvas:
@@ -64,7 +66,7 @@ def render_panel(rows: pd.DataFrame, name: str, family: str, label: str, *, scal
                 unconfirmed=not clear,
             )
             p = format_family_p(row[family])
-            note = "not asked" if value != value else f"p {p}"  # noqa: PLR0124
+            note = "not tested" if p == NOTHING else f"p {p}"
             lines.append(PlotRow(label=format_row_label(row), spans=(span,), note=note))
     return render_forest_plot(
         lines,

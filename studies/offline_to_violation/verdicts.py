@@ -89,13 +89,17 @@ class ReferenceModels:
 
 
 def judge_findings(
-    study: MeasuredStudy, on_finding: Callable[[], None] = lambda: None
+    study: MeasuredStudy,
+    on_finding: Callable[[], None] = lambda: None,
+    *,
+    tests_to_come: int = 0,
 ) -> pd.DataFrame:
     """Return a row for each finding and system; tests are of all systems together.
 
     Args:
         study: what was measured.
         on_finding: is called after each finding.
+        tests_to_come: see `add_verdicts`.
     """
     table: list[dict[str, object]] = []
     scopes = [ALL_SYSTEMS, *(study.systems if len(study.systems) > 1 else [])]
@@ -126,7 +130,7 @@ def judge_findings(
             }
             table.append({**names, **row, **describe_effect(effect, tested=scope == ALL_SYSTEMS)})
         on_finding()
-    return add_verdicts(pd.DataFrame(table))
+    return add_verdicts(pd.DataFrame(table), tests_to_come=tests_to_come)
 
 
 def predict_references(study: MeasuredStudy, scope: str) -> ReferenceModels:
@@ -190,16 +194,25 @@ def describe_effect(effect: RepairEffect | None, *, tested: bool) -> dict[str, o
     }
 
 
-def add_verdicts(table: pd.DataFrame) -> pd.DataFrame:
+def add_verdicts(table: pd.DataFrame, *, tests_to_come: int = 0) -> pd.DataFrame:
     """Return the table with Holm's p of one family, and what each finding is called.
 
     The effect of latency stands in two rows and is one test: it is counted once.
+
+    Args:
+        table: of findings, with the p values of their tests.
+        tests_to_come: tests of the family whose data are not whole yet. Each counts with p = 1:
+            corrected p values can only become smaller when it is made.
     """
     causes = table["p cause"].where(~is_repeated_effect(table))
-    family = np.concatenate([table["p predictor"], causes]).astype(np.float64)
+    to_come = np.ones(tests_to_come)
+    family = np.concatenate([table["p predictor"], causes, to_come]).astype(np.float64)
     adjusted = compute_holm_p_values(family)
     table = table.assign(
-        **{"Holm predictor": adjusted[: len(table)], "Holm cause": adjusted[len(table) :]}
+        **{
+            "Holm predictor": adjusted[: len(table)],
+            "Holm cause": adjusted[len(table) : 2 * len(table)],
+        }
     )
     late = table["finding"].isin(LATE_OPERATORS) & table["p cause"].notna()
     table.loc[late, "Holm cause"] = table.loc[late, "Holm cause"].max()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.records.ledger import find_finished_tries
+from tests.campaign.chaos import contents
 from tests.campaign.tiny import complaints, run, write_route
 from tests.once import once
 
@@ -35,3 +37,11 @@ def drive_route(folder: Path, *names: str, settings: tuple[str, ...] = ()) -> Pa
     done = run(write_route(folder, *names), *SETTINGS, *settings, f"out={folder / 'out'}")
     assert (done.returncode, complaints(done.stderr)) == (0, [])
     return folder / "out"
+
+
+def assert_same_records(one: Path, other: Path) -> None:
+    """Assert that two campaigns finished the same attempts, with equal bytes."""
+    expected, others = find_finished_tries(one), find_finished_tries(other)
+    assert set(others) == set(expected)
+    for key, place in others.items():
+        assert contents(place) == contents(expected[key]), key

@@ -12,10 +12,9 @@ import pytest
 
 from crucible.run import main
 from harness.common.installation import install_command
-from harness.records.ledger import find_finished_tries
 from tests.called import make_command_call
-from tests.campaign.chaos import contents, kind_of, processes
-from tests.campaign.plain import SETTINGS, drive_plain_once
+from tests.campaign.chaos import kind_of, processes
+from tests.campaign.plain import SETTINGS, assert_same_records, drive_plain_once
 from tests.campaign.tiny import command, complaints, environment, ledger, write_route
 from tests.conftest import ROOT
 
@@ -37,13 +36,6 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a campaign of one worker on this machine."""
     return drive_plain_once(tmp_path_factory)
-
-
-def assert_same(one: Path, other: Path) -> None:
-    expected, others = find_finished_tries(one), find_finished_tries(other)
-    assert set(others) == set(expected)
-    for key, place in others.items():
-        assert contents(place) == contents(expected[key]), key
 
 
 def run_and_lose_a_worker(routes: Path, *settings: str) -> list[psutil.Process]:
@@ -85,7 +77,7 @@ def test_a_worker_that_is_lost_elsewhere_costs_its_try(
     elsewhere: list[str], alone: Path, routes: Path, tmp_path: Path
 ) -> None:
     family = run_and_lose_a_worker(routes, *elsewhere, f"out={tmp_path / 'out'}")
-    assert_same(alone, tmp_path / "out")
+    assert_same_records(alone, tmp_path / "out")
     failed = [line for line in ledger(tmp_path / "out") if line["outcome"] == "failed"]
     assert [line["failure"] for line in failed] == ["interrupted"]
     assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []

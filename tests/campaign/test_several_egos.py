@@ -126,7 +126,7 @@ def test_one_collision_stands_in_both_records(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_egos_that_stand_for_nothing_red_are_a_deadlock(tmp_path: Path) -> None:
-    place = tmp_path / "set" / MDriveRoutes.folder / "made" / "1"
+    place = tmp_path / "set" / MDriveRoutes.folders[0] / "made" / "1"
     write_points(place / "v1.xml", STREET)
     write_points(place / "v2.xml", TURN)
     # a car that stands in the lane, ahead of both

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +32,8 @@ from harness.campaign.run import run_work_queue
 from harness.campaign.running.executors.interface import TaskSettings, WorkerSlot
 from harness.campaign.running.executors.mailbox import JobMailbox, serve_mailbox
 from harness.campaign.running.executors.process import AttemptProcess
-from harness.campaign.running.executors.slurm import JobWorkerSlot
+from harness.campaign.running.executors.slurm import JobWorkerSlot, SlurmExecutor
+from harness.campaign.running.executors.slurm_queue import SlurmQueue
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.campaign.running.runner import CampaignRunner, InfrastructureError
 from harness.campaign.running.work_queue import WorkQueue
@@ -110,7 +111,7 @@ class Full(Moody):
 
 
 def test_a_job_that_was_not_taken_is_submitted_again(tmp_path: Path) -> None:
-    slot = JobWorkerSlot(Moody(False, True, False), tmp_path, work_in(tmp_path), 0)
+    slot = JobWorkerSlot(Moody(False, True, False), tmp_path, work_in(tmp_path), 0, queue=None)
     ended = [slot.do(KEY, number) for number in (1, 2, 3)]
     assert [outcome.failure for outcome in ended] == ["server_launch"] * 3
     assert [outcome.message for outcome in ended] == [
@@ -122,7 +123,7 @@ def test_a_job_that_was_not_taken_is_submitted_again(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_by_the_slot(tmp_path: Path) -> None:
-    slot = JobWorkerSlot(Full(), tmp_path, work_in(tmp_path), 0)
+    slot = JobWorkerSlot(Full(), tmp_path, work_in(tmp_path), 0, queue=None)
     ended = slot.do(KEY, 1)
     assert (ended.key, ended.failure) == (KEY, "disk")
     assert "No such file" in ended.message
@@ -146,6 +147,8 @@ class Recording:
         return None
 
     def stop(self) -> None: ...
+
+    def rest(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -191,6 +194,51 @@ def test_a_try_without_room_is_not_said_to_come_again(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError, match="no room"):
         CampaignRunner(tmp_path, queue, [Spilling(JobMailbox(tmp_path))], reports).run_queue()
     assert reports.again == [False]
+
+
+class Node:
+    """Room for one worker at a time."""
+
+    def __init__(self) -> None:
+        self.free = Semaphore()
+
+
+class Placed(Recording):
+    """Needs the node for its tries, and holds it until it rests or is closed."""
+
+    def __init__(self, node: Node) -> None:
+        self.tries = 0
+        self._node = node
+        self._held = False
+
+    def do(self, key: AttemptKey, number: int) -> AttemptOutcome:
+        if not self._held:
+            self._held = self._node.free.acquire(timeout=60)
+        assert self._held
+        self.tries += 1
+        return AttemptOutcome(key=key, number=number)
+
+    def rest(self) -> None:
+        if self._held:
+            self._held = False
+            self._node.free.release()
+
+    def close(self) -> None:
+        self.rest()
+
+
+def test_an_idle_worker_makes_room_for_one_that_waits(tmp_path: Path) -> None:
+    keys = [key_of("late", "none", str(route), 1) for route in range(5)]
+    node = Node()
+    slots = [Placed(node) for _ in range(3)]
+    CampaignRunner(
+        tmp_path, WorkQueue(keys, tmp_path, 1, retry_failed=False), slots, QuietListener()
+    ).run_queue()
+    done = [line["route"] for line in iter_ledger_lines(tmp_path) if line["outcome"] == "done"]
+    assert sorted(done) == ["0", "1", "2", "3", "4"]
+    # two of the three waited until an idle one made room
+    assert [slot.tries for slot in slots if slot.tries > 1] == [3]
+    assert node.free.acquire(timeout=60)
 
 
 class Lost(Recording):
@@ -365,3 +413,52 @@ def test_records_that_cannot_be_read_are_not_complete(
     ended = slot.do(key, 1)
     assert (ended.key, ended.failure) == (key, "server_launch")
     assert "/nowhere" in ended.message
+
+
+@pytest.mark.parametrize(
+    ("lines", "job", "ended"),
+    [
+        ("7 RUNNING\n8 PENDING\n", "7", False),
+        ("7 RUNNING\n8 PENDING\n", "8", False),
+        ("7 RUNNING\n", "8", True),
+        ("", "8", True),
+        ("8 COMPLETING\n", "8", True),
+        ("8 REQUEUED\n", "8", False),
+    ],
+)
+def test_a_job_has_ended_once_the_controller_has_it_no_more(
+    lines: str, job: str, ended: bool
+) -> None:
+    assert SlurmQueue(lambda: lines).has_ended(job, time.monotonic() - 1) is ended
+
+
+def test_a_controller_is_asked_seldom_and_may_be_silent() -> None:
+    asked: list[int] = []
+
+    def ask() -> str:
+        asked.append(1)
+        raise FileNotFoundError("squeue")
+
+    queue = SlurmQueue(ask)
+    submitted = time.monotonic() - 1
+    # a controller that does not answer has lost no job
+    assert [queue.has_ended("8", submitted) for _ in range(5)] == [False] * 5
+    assert len(asked) == 1
+
+
+def test_a_job_that_was_submitted_after_the_question_has_not_ended() -> None:
+    queue = SlurmQueue(lambda: "")
+    assert queue.has_ended("7", time.monotonic() - 1)
+    # the same answer says nothing of a later job
+    assert not queue.has_ended("8", time.monotonic())
+
+
+def test_jobs_of_an_earlier_runner_find_no_mailbox_of_a_later_one(tmp_path: Path) -> None:
+    executor, work = SlurmExecutor(cluster="local"), work_in(tmp_path)
+    mail = tmp_path / "logs" / "jobs" / "mail"
+    with executor.slots(work, 1):
+        (earlier,) = mail.iterdir()
+    assert not mail.exists()
+    with executor.slots(work, 1):
+        (later,) = mail.iterdir()
+    assert earlier != later

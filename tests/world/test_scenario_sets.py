@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -51,7 +52,7 @@ def write_interdrive(folder: Path) -> Path:
 
 def write_mdrive(folder: Path, behaviours: list[Mapping[str, Any]] | None = None) -> Path:
     """Write a scene with two egos, a walker that waits, a parked car, in MDrive's form."""
-    place = folder / MDriveRoutes.folder / "made" / "1"
+    place = folder / MDriveRoutes.folders[0] / "made" / "1"
     write_points(place / "v1.xml", STREET)
     write_points(place / "v2.xml", TURN)
     write_points(place / "actors" / "walker.xml", ((158.0, 203.0), (158.0, 207.0)))
@@ -138,6 +139,20 @@ def test_mdrive_has_actors_with_triggers(tmp_path: Path) -> None:
     assert scripts["entity_1"]["whose"] == "Vehicle 1"
 
 
+def test_mdrive_has_scenarios_in_two_places(tmp_path: Path) -> None:
+    write_mdrive(tmp_path)
+    source = MDriveRoutes(str(tmp_path), town=TOWN)
+    assert [route.id for route in source.routes()] == ["made_1"]
+    # the same scenario where the newer repository has others
+    (tmp_path / "routes").mkdir()
+    (tmp_path / "scenarioset" / "made" / "1").rename(tmp_path / "routes" / "entry")
+    assert [route.id for route in MDriveRoutes(str(tmp_path), town=TOWN).routes()] == ["entry"]
+    shutil.rmtree(tmp_path / "routes")
+    shutil.rmtree(tmp_path / "scenarioset")
+    with pytest.raises(UserError, match="neither scenarioset nor routes is there"):
+        MDriveRoutes(str(tmp_path), town=TOWN).routes()
+
+
 def test_all_egos_are_driven_and_nothing_of_them_is_scripted(tmp_path: Path) -> None:
     checkout = str(write_interdrive(tmp_path))
     source = InterDriveRoutes(checkout, town=TOWN, driven="all")
@@ -208,7 +223,7 @@ def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"routes\.checkout: name the folder"):
         InterDriveRoutes(None).routes()
     for kind in (InterDriveRoutes, MDriveRoutes):
-        with pytest.raises(UserError, match="is not there"):
+        with pytest.raises(UserError, match=r"no (CoLMDriver|MDrive): .* there"):
             kind(str(tmp_path)).routes()
     write_interdrive(tmp_path)
     with pytest.raises(UserError, match="no scenario of Town05"):
@@ -221,7 +236,9 @@ def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
     left: list[str] = []
     assert len(InterDriveRoutes(str(tmp_path), ego=1, town=TOWN).routes(left)) == 2
     assert len(left) == 1
-    manifest = write_mdrive(tmp_path) / MDriveRoutes.folder / "made" / "1" / "actors_manifest.json"
+    manifest = (
+        write_mdrive(tmp_path) / MDriveRoutes.folders[0] / "made" / "1" / "actors_manifest.json"
+    )
     entry = {"file": "../../../../secret.xml", "name": "x"}
     manifest.write_text(json.dumps({"ego": [entry]}))
     with pytest.raises(UserError, match="is no file of the scenario"):

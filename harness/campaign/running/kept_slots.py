@@ -34,6 +34,10 @@ class KeptSlot:
         """Stop the current try."""
         self._slot.stop()
 
+    def rest(self) -> None:
+        """Release what other workers of a cluster may be waiting for."""
+        self._slot.rest()
+
     def close(self) -> None:
         """Stay open for the next batch."""
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Protocol
+from typing import Literal, Protocol
 
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
 from harness.campaign.running.executors.interface import WorkerSlot
@@ -57,7 +57,8 @@ class SlotThread:
         self.slot = slot
         self.failed_launches = 0  # launches in a row
         self.task: tuple[AttemptKey, int] | None = None
-        self._asked: SimpleQueue[tuple[AttemptKey, int] | None] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[AttemptKey, int] | Literal["rest"] | None] = SimpleQueue()
+        self._rests = False
         self._ended = ended
         self._thread = Thread(target=self._serve_tries, daemon=True)
         self._thread.start()
@@ -65,7 +66,14 @@ class SlotThread:
     def ask_for_try(self, key: AttemptKey, number: int) -> None:
         """Have a try done."""
         self.task = (key, number)
+        self._rests = False
         self._asked.put(self.task)
+
+    def let_rest(self) -> None:
+        """Have the slot release what others may be waiting for, while it has no task."""
+        if not self._rests:
+            self._rests = True
+            self._asked.put("rest")
 
     def leave_slot(self) -> None:
         """Close the slot after its current try."""
@@ -78,7 +86,11 @@ class SlotThread:
     def _serve_tries(self) -> None:
         try:
             while (asked := self._asked.get()) is not None:
-                self._ended.put((self, self.slot.do(*asked)))
+                if asked == "rest":
+                    with suppress(Exception):  # nor can a lost one rest
+                        self.slot.rest()
+                else:
+                    self._ended.put((self, self.slot.do(*asked)))
         except BaseException as problem:
             self._ended.put((self, problem))
         else:
@@ -130,13 +142,18 @@ class CampaignRunner:
             worker.wait_until_ended()
 
     def _assign_tries(self) -> bool:
-        """Assign tries to idle workers; return whether any worker is busy."""
+        """Assign tries to idle workers, the others rest; return whether any worker is busy."""
         for worker in self._workers:
             if self.queue and worker.task is None:
                 key, number = self.queue.take_next()
                 self.listener.begins(worker.number, key, number)
                 worker.ask_for_try(key, number)
-        return any(worker.task for worker in self._workers)
+        busy = any(worker.task for worker in self._workers)
+        if busy:  # a busy worker may be waiting for the place of an idle one
+            for worker in self._workers:
+                if worker.task is None:
+                    worker.let_rest()
+        return busy
 
     def _report_positions(self) -> None:
         """Ask the slots, now and then, how far their tries have driven."""

@@ -251,17 +251,19 @@ class InterDriveRoutes(ScenarioSet):
 
 
 class MDriveRoutes(ScenarioSet):
-    """MDrive: folders with `actors_manifest.json`, below `scenarioset`, and what starts actors."""
+    """MDrive: folders with `actors_manifest.json`, in one of two places, and what starts actors."""
 
     safe_from_file = True
-    folder = "scenarioset"
+    folders = ("scenarioset", "routes")
 
     def list_scenarios(self, folder: Path) -> Iterator[SetScenario]:
         """Yield a scenario for each manifest."""
-        place = folder / self.folder
-        if not place.is_dir():
-            raise UserError(f"{PLACE}: {folder}: no MDrive: {self.folder} is not there")
-        for manifest in sorted(place.rglob(MANIFEST)):
+        places = [folder / name for name in self.folders if (folder / name).is_dir()]
+        if not places:
+            missing = " nor ".join(self.folders)
+            raise UserError(f"{PLACE}: {folder}: no MDrive: neither {missing} is there")
+        manifests = [(place, file) for place in places for file in sorted(place.rglob(MANIFEST))]
+        for place, manifest in manifests:
             inner = manifest.parent
             groups = read_object(manifest)
             triggers = {}

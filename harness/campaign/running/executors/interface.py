@@ -65,6 +65,9 @@ class WorkerSlot(Protocol):
     def stop(self) -> None:
         """End the current try as `interrupted`, soon; called from another thread."""
 
+    def rest(self) -> None:
+        """Release what other workers of a cluster may be waiting for; `do` gets it again."""
+
     def close(self) -> None:
         """Release everything."""
 

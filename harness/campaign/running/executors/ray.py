@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.campaign.attempt.tasks import AttemptOutcome, DrivePosition
@@ -108,6 +108,15 @@ class RayWorkerSlot:
         self._stopped = True
         if self._there is not None:
             self._ray.kill(self._there)
+
+    def rest(self) -> None:
+        """End the actor: another may be waiting for its processors."""
+        if self._there is None or self._stopped:
+            return
+        actor, self._there = self._there, None
+        with suppress(self._ray.exceptions.RayError):  # its node is lost
+            self._ray.get(actor.close.remote())
+        self._ray.kill(actor)
 
     def close(self) -> None:
         """Release the simulator."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -22,6 +23,7 @@ from harness.campaign.running.executors.interface import (
     import_extra,
 )
 from harness.campaign.running.executors.mailbox import PAUSE, JobMailbox, serve_mailbox
+from harness.campaign.running.executors.slurm_queue import SlurmQueue
 from harness.common.errors import FailureClass, UserError
 from harness.records.keys import AttemptKey
 from harness.records.writing import classify_disk_problem
@@ -60,14 +62,17 @@ class SlurmExecutor:
             "gpus_per_node": gpus,
             "mem_gb": memory,
             "slurm_partition": partition,
-            "slurm_additional_parameters": options,
+            # the runner submits another job at once; Slurm would restart a lost one minutes later
+            "slurm_additional_parameters": {"no_requeue": True, **(options or {})},
         }
 
     @contextmanager
     def slots(self, work: TaskSettings, count: int) -> Iterator[list[WorkerSlot]]:
         """Open worker slots; jobs that an earlier runner left behind find no mailbox and exit."""
-        mail = work.folder / FOLDER / MAILBOXES
-        shutil.rmtree(mail, ignore_errors=True)
+        mailboxes = work.folder / FOLDER / MAILBOXES
+        shutil.rmtree(mailboxes, ignore_errors=True)
+        # a name that no earlier runner used: its jobs would take our mailboxes for theirs
+        mail = mailboxes / uuid.uuid4().hex
         mail.mkdir(parents=True)
         try:
             jobs = self._submitit.AutoExecutor(work.folder / FOLDER, cluster=self._cluster)
@@ -75,22 +80,27 @@ class SlurmExecutor:
         except (RuntimeError, NameError, AssertionError) as problem:
             message = " ".join(str(problem).split())
             raise UserError(f"configuration: executor=slurm: {message}") from None
+        queue = SlurmQueue() if self._cluster == "slurm" else None
         try:
-            yield [JobWorkerSlot(jobs, mail, work, number) for number in range(count)]
+            yield [JobWorkerSlot(jobs, mail, work, number, queue=queue) for number in range(count)]
         finally:
-            shutil.rmtree(mail, ignore_errors=True)
+            shutil.rmtree(mailboxes, ignore_errors=True)
 
 
 class JobWorkerSlot:
     """A worker slot in a job; a new job replaces it when it ends."""
 
-    def __init__(self, jobs: Any, mail: Path, work: TaskSettings, number: int) -> None:
+    def __init__(
+        self, jobs: Any, mail: Path, work: TaskSettings, number: int, *, queue: SlurmQueue | None
+    ) -> None:
         self._jobs = jobs
+        self._queue = queue
         self._mail = mail
         self._given = (work, number)
         self._incarnations = count(1)
         self._questions = count()
         self._job: Any = None
+        self._submitted = 0.0  # time.monotonic()
         self._mailbox: JobMailbox | None = None
         self._stopped = False
 
@@ -119,20 +129,25 @@ class JobWorkerSlot:
         """End the current try, and with it the job."""
         self._stopped = True
 
+    def rest(self) -> None:
+        """End the job: another may be waiting for its node."""
+        self.close()
+
     def close(self) -> None:
         """Dismiss the job, and cancel it if it does not exit."""
         if self._mailbox is None:
             return
         self._mailbox.dismiss_job()
+        self._mailbox = None
         until = time.monotonic() + SETTLE
-        while not self._job.done():
+        while not self._has_ended():
             if time.monotonic() > until:
                 self._job.cancel(check=False)
                 return
             time.sleep(PAUSE)
 
     def _ensure_mailbox(self) -> JobMailbox:
-        if self._mailbox is None or self._job.done():
+        if self._mailbox is None or self._has_ended():
             self._mailbox = None
             work, number = self._given
             folder = self._mail / f"{number + 1}-{next(self._incarnations)}"
@@ -140,6 +155,7 @@ class JobWorkerSlot:
             mailbox = JobMailbox(folder)
             mailbox.touch_heartbeat()
             self._job = self._jobs.submit(serve_mailbox, folder, work, number)
+            self._submitted = time.monotonic()
             self._mailbox, self._questions = mailbox, count()
         return self._mailbox
 
@@ -149,7 +165,7 @@ class JobWorkerSlot:
         mailbox.write_question(question, key, number)
         while not self._stopped:
             mailbox.touch_heartbeat()
-            ended = self._job.done()
+            ended = self._has_ended()
             outcome = mailbox.read_outcome(question)
             if outcome is not None:
                 return outcome
@@ -159,6 +175,13 @@ class JobWorkerSlot:
         return AttemptOutcome(
             key=key, number=number, failure="interrupted", message="the campaign was interrupted"
         )
+
+    def _has_ended(self) -> bool:
+        """Return whether the job has ended: by its result, or because the cluster lost it."""
+        if self._queue is None:
+            return bool(self._job.done())
+        result: Path = self._job.paths.result_pickle
+        return result.exists() or self._queue.has_ended(self._job.job_id, self._submitted)
 
     def _make_lost_outcome(
         self, mailbox: JobMailbox, key: AttemptKey, number: int

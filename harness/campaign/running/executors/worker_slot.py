@@ -89,6 +89,9 @@ class LocalWorkerSlot:
         kill_starting_server(self._thread)
         self._forks.close_server()
 
+    def rest(self) -> None:
+        """Keep the simulator: on one machine, no worker waits for another."""
+
     def close(self) -> None:
         """Release the simulator, and end a fork server of its own."""
         self._release_simulator()
