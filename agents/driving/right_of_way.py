@@ -88,7 +88,7 @@ class RightOfWay:
     def __init__(self, settings: DrivingSettings) -> None:
         self._settings = settings
         self._yielded: dict[str, tuple[StopPoint, float]] = {}  # and seconds since the last rule
-        self._beside: dict[str, float] = {}  # seconds since the ego could set off beside them
+        self._abreast: dict[str, float] = {}  # seconds since the ego could set off next to them
 
     def decide_step(
         self, name: str, wish: PlannedMotion, stations: Floats, others: Sequence[Intention]
@@ -150,7 +150,7 @@ class RightOfWay:
 
         Both stand, as at a light that has become green, and would set off into one place at once.
         """
-        beside = (
+        abreast = (
             find_number(name) > find_number(other.sender)
             and wish.speed[0] < STANDS
             and is_standing(other.motion)
@@ -159,9 +159,9 @@ class RightOfWay:
                 find_shared_places(wish, other.motion, front=FRONT, rear=REAR, side=SIDE).any()
             )
         )
-        waited = self._beside.get(other.sender, 0.0) + self._settings.step if beside else 0.0
-        self._beside[other.sender] = waited
-        return beside and waited < HELD_SECONDS
+        waited = self._abreast.get(other.sender, 0.0) + self._settings.step if abreast else 0.0
+        self._abreast[other.sender] = waited
+        return abreast and waited < HELD_SECONDS
 
 
 def is_standing(motion: PlannedMotion) -> bool:
