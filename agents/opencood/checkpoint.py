@@ -73,12 +73,13 @@ def refuse_absent_python(python: str) -> None:
 
 
 def refuse_wrong_numbers(settings: Mapping[str, object]) -> None:
-    """Refuse a setting of `LIMITS` that is no number, or lies outside its limits; None is allowed."""
+    """Refuse a setting of `LIMITS` that is no number or is outside its limits; None is allowed."""
     for name, (least, largest) in LIMITS.items():
         value = settings.get(name)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value):
             raise UserError(f"system: {name}: {value} is no number")
         if not least <= value <= largest:
             bound = f"≥ {least:g}" if largest == math.inf else f"from {least:g} to {largest:g}"
