@@ -76,10 +76,11 @@ def resolve_system_settings(name: str, given: Sequence[str]) -> dict[str, Any]:
 
 def refuse_missing_arguments(name: str, around: DictConfig) -> None:
     """Raise UserError if a required setting has no value; a mistyped name is reported first."""
-    missing = [path.removeprefix("system.") for path in sorted(OmegaConf.missing_keys(around))]
+    missing = sorted(OmegaConf.missing_keys(around))
     if missing:
         refuse_unknown_arguments(name, around.system)
-        raise UserError(f"{name}: {'= and '.join(missing)}= must be given")
+        first = missing[0].removeprefix("system.")
+        raise UserError(f"{name}: {first} is not set; write {first}=VALUE")
 
 
 def refuse_unknown_arguments(name: str, settings: Mapping[Any, Any]) -> None:

@@ -97,13 +97,14 @@ class OpenCood(PerceivingSystem):
         try:
             self._child = Child([python, str(FAR_END)], hello, start_timeout)
         except ChildError as problem:
-            raise UserError(f"system: {checkpoint} by {python}: {problem}") from None
+            text = f"system: {checkpoint} by {python}: {problem}"
+            raise UserError(text + suggest_interpreter(text)) from None
         self.properties: dict[str, Any] = self._child.ready
         if "failed" in self.properties:
             self._child.end()
             failed, where = self.properties["failed"], self.properties["where"]
             text = f"system: {checkpoint} by {python}: {failed} ({where})"
-            raise UserError(text + suggest_interpreter(failed))
+            raise UserError(text + suggest_interpreter(text))
         for note in self._child.notes:
             print(f"system: {checkpoint}: {note}", file=sys.stderr)
         self._choices = self._choose_modalities(modalities)
@@ -228,10 +229,10 @@ class OpenCood(PerceivingSystem):
         return boxes[~find_ego_boxes(boxes, observation.lidar_in_vehicle)]
 
 
-def suggest_interpreter(failed: str) -> str:
+def suggest_interpreter(text: str) -> str:
     """Return what to do about a package that the interpreter does not have; else nothing."""
     absent = "ModuleNotFoundError: No module named '"
-    if not failed.startswith(absent) or failed.startswith(absent + "opencood"):
+    if absent not in text or absent + "opencood" in text:
         return ""
     return "; python: name the interpreter in which the checkout runs"
 

@@ -271,7 +271,7 @@ def test_a_python_without_the_checkouts_packages_is_named(root: Path, tmp_path: 
     python = tmp_path / "bare_python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
     python.chmod(0o755)
-    with pytest.raises(UserError, match="it said last: ModuleNotFoundError: No module named 'nump"):
+    with pytest.raises(UserError, match="No module named 'numpy'; python: name the interp"):
         OpenCood(str(root), str(checkpoint), python=str(python))
     assert suggest_interpreter("ModuleNotFoundError: No module named 'torch'")
     assert not suggest_interpreter("ModuleNotFoundError: No module named 'opencood.models.mine'")

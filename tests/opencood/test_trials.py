@@ -15,6 +15,7 @@ from agents.conformance.recorded_steps import PartnerView, RecordedStep
 from agents.opencood.trials import FOLDER, Trial, read_trial_settings, try_configurations
 from crucible.check import main
 from harness.types.vocabulary import Boxes, GroundTruth, Observation
+from tests.opencood.outside_training import main as train_outside
 from tests.opencood.test_system import HIDDEN, PARTNER, ego_observation, sweep
 from tests.opencood.tiny_checkout import make_tiny_settings, write_checkout
 
@@ -102,6 +103,32 @@ def test_a_wrong_argument_is_refused_before_a_street_is_recorded(
     assert main([*words, "--recording", str(recording)]) == 2
     assert re.search(expected, " ".join(capsys.readouterr().err.split()))
     assert not recording.exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, "exported: {0}/nothing is no folder of crucible export-dataset --format opv2v"),
+        ({1: "{0}"}, "{0} is no checkout of OpenCOOD or HEAL"),
+        ({2: "nobodys_python"}, "python: interpreter not found: nobodys_python"),
+        ({3: "mine/absent"}, "configuration: file not found: {0}/opencood/hypes_yaml/mine/absent"),
+        ({0: "judge", 3: "{0}/absent"}, "checkpoint: folder not found: {0}/absent"),
+    ],
+)
+def test_training_of_theirs_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: dict[int, str], expected: str
+) -> None:
+    root = write_checkout(tmp_path / "theirs")
+    (root / FOLDER / "late.yaml").write_text(yaml.safe_dump(make_tiny_settings("late")))
+    words = ["learn", str(root), sys.executable, "late", str(root / "nothing"), str(root / "out")]
+    for place, word in changed.items():
+        words[place] = word.format(tmp_path if place == 1 else root)
+    with pytest.raises(SystemExit) as ended:
+        train_outside(words)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert expected.format(tmp_path if changed.get(1) else root) in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.thorough
