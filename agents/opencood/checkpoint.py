@@ -78,8 +78,9 @@ def refuse_wrong_numbers(settings: Mapping[str, object]) -> None:
         value = settings.get(name)
         if value is None:
             continue
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UserError(f"system: {name}: {value} is no number")
+        if not math.isfinite(value):
             raise UserError(f"system: {name}: {value} is no number")
         if not least <= value <= largest:
             bound = f"≥ {least:g}" if largest == math.inf else f"from {least:g} to {largest:g}"
