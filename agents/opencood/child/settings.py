@@ -51,8 +51,8 @@ def find_weights(folder: Path) -> Path:
 
 def name_parser(file: Path) -> str:
     """Return the function that settings name as their parser, such as `load_voxel_params`."""
-    found = re.search(r"^yaml_parser:\s*(\S+)", file.read_text(errors="replace"), re.MULTILINE)
-    return found[1].strip("'\"") if found else "yaml_parser"
+    match = re.search(r"^yaml_parser:\s*(\S+)", file.read_text(errors="replace"), re.MULTILINE)
+    return match[1].strip("'\"") if match else "yaml_parser"
 
 
 def prepare_settings(hypes: dict[str, Any], empty: str) -> list[str]:

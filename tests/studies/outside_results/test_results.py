@@ -306,7 +306,7 @@ def test_the_command_prints_pairs_and_writes_tables(
     assert "v2xverse: 3 files" in capsys.readouterr().out
 
 
-def test_each_part_of_a_wide_table_of_pairs_names_the_measure(
+def test_all_parts_of_a_wide_table_of_pairs_name_the_measure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = write_our_campaign(tmp_path / "ours")
