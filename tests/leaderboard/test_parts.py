@@ -116,7 +116,7 @@ def test_what_is_missing_is_said_before_a_process_starts(
 def test_a_python_or_a_configuration_that_is_not_there_is_refused() -> None:
     with pytest.raises(UserError, match="python: interpreter not found: nowhere/python"):
         make_agent(python="nowhere/python")
-    with pytest.raises(UserError, match=r"config: there is no .*absent\.yaml"):
+    with pytest.raises(UserError, match=r"config: not found: .*absent\.yaml"):
         make_agent(config="absent.yaml")
     with pytest.raises(UserError, match=r"paths: folder not found: .*nowhere"):
         make_agent(paths=["nowhere"])
