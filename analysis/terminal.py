@@ -44,18 +44,21 @@ def show_table(table: EstimatesTable) -> None:
         console.print(grid)
 
 
-def show_grid(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+def show_grid(
+    title: str, head: Iterable[str], rows: Iterable[Iterable[str]], *, names: int = 1
+) -> None:
     """Print a plain table, words to the left and the rest to the right.
 
     Args:
         title: printed above the table.
         head: names of the columns.
         rows: words of each row.
+        names: how many columns name a row; each part of a table that is too wide has them.
     """
     print_escaped_line(title)
     grid = FittingTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(head):
-        grid.add_column(name, justify="right" if number else "left", overflow="fold")
+        grid.add_column(name, justify="left" if number < names else "right", overflow="fold")
     for row in rows:
         grid.add_row(*map(escape_terminal_text, row))
     console.print(grid)

@@ -213,24 +213,19 @@ def try_all_configurations(
 ) -> list[Finding]:
     """Return a row for each configuration of a checkout of OpenCOOD's or HEAL's."""
     from agents.conformance.recording import load_or_make_recording  # noqa: PLC0415
-    from agents.opencood.checkpoint import (  # noqa: PLC0415
-        refuse_absent_python,
-        resolve_checkout,
+    from agents.opencood.trials import (  # noqa: PLC0415
+        Trial,
+        read_trial_settings,
+        try_configurations,
     )
-    from agents.opencood.trials import Trial, try_configurations  # noqa: PLC0415
 
     if name != OPENCOOD:
         raise UserError(f"{name}: --all is for {OPENCOOD}")
-    given = dict(word.split("=", 1) for word in settings if "=" in word)
-    if "root" not in given:
-        raise UserError(f"{OPENCOOD}: root= is missing: the folder of the checkout")
-    python = given.pop("python", "python")
-    # before a minute of recording
-    resolve_checkout(given["root"])
-    refuse_absent_python(python)
+    # what is wrong is said before a minute of recording
+    tried = read_trial_settings(settings)
     street = load_or_make_recording(recording).steps[0]
     trials: list[Trial] = []
-    for trial in try_configurations(given, street, python):
+    for trial in try_configurations(tried, street):
         print(f"{trial.configuration}: {trial.to_finding().verdict}", file=sys.stderr, flush=True)
         trials.append(trial)
     return [trial.to_finding() for trial in trials]

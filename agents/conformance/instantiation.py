@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from hydra.errors import HydraException
 from hydra.utils import instantiate
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from harness.common.errors import UserError
@@ -66,11 +66,21 @@ def resolve_system_settings(name: str, given: Sequence[str]) -> dict[str, Any]:
         merged = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(given)))
         # A campaign has a simulator to which settings may refer; here there is none.
         around = OmegaConf.create({"simulator": {"maps": None}, "system": merged})
+        refuse_missing_arguments(name, around)
         plain = OmegaConf.to_container(around.system, resolve=True, throw_on_missing=True)
     except (OmegaConfBaseException, ValueError) as problem:
         raise UserError(f"{' '.join([name, *given])}: {format_exception(problem)}") from None
     assert isinstance(plain, dict)
     return {str(key): value for key, value in plain.items()}
+
+
+def refuse_missing_arguments(name: str, around: DictConfig) -> None:
+    """Raise UserError if a required setting has no value; a mistyped name is reported first."""
+    missing = sorted(OmegaConf.missing_keys(around))
+    if missing:
+        refuse_unknown_arguments(name, around.system)
+        first = missing[0].removeprefix("system.")
+        raise UserError(f"{name}: {first} is not set; write {first}=VALUE")
 
 
 def refuse_unknown_arguments(name: str, settings: Mapping[Any, Any]) -> None:

@@ -12,6 +12,7 @@ from harness.common.environments import build_child_environment
 from harness.common.errors import AttemptError
 from harness.common.nesting import parse_json
 from harness.common.subprocesses import build_module_command
+from harness.common.terminal_lines import print_notice
 
 ROUTE = """<routes><route id="street" town="Crucible05">
 <waypoint x="185.2" y="70.2" z="1.9" pitch="0" roll="0" yaw="0"/>
@@ -39,6 +40,7 @@ def load_or_make_recording(file: Path | None) -> Recording:
 
 def record_street_drive(file: Path) -> None:
     """Drive the street once, with a roadside unit and vehicles as partners."""
+    print_notice("ten planning steps are recorded on carlite first: one to two minutes")
     with tempfile.TemporaryDirectory() as folder:
         route = Path(folder) / "street.xml"
         route.write_text(ROUTE)

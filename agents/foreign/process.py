@@ -21,6 +21,7 @@ LAST_WORDS = 600
 """Characters of what a child said on stderr that go into a failure's message."""
 LAST_OUTPUT = 5.0
 """Seconds in which what a child printed before it ended is read."""
+TRACEBACK = "Traceback (most recent call last):"
 GOING = 30.0
 """Seconds that a child may take to end after its last answer."""
 
@@ -115,9 +116,20 @@ class Child:
         self._output.wait(LAST_OUTPUT)
         said = Path(f"/proc/self/fd/{self._said.fileno()}").read_text(errors="replace").strip()
         self.end()
-        words = [word for word in said.split() if word.strip("^~")]
+        words = [word for word in skip_tracebacks(said).split() if word.strip("^~")]
         last = " ".join(words)[-LAST_WORDS:]
         return ChildError(f"{what}; it said last: {last}" if last else what)
+
+
+def skip_tracebacks(said: str) -> str:
+    """Return what a child printed without the files and lines of tracebacks: exceptions stay."""
+    kept, inside = [], False
+    for line in said.splitlines():
+        # files and lines of a traceback begin with blanks
+        inside = line.startswith(TRACEBACK) or (inside and line.startswith("  "))
+        if not inside:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def end_child(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:

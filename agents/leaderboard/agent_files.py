@@ -42,19 +42,19 @@ def find_agent_files(root: str, agent: str, config: str | None, python: str) -> 
     """
     folder = Path(root).expanduser().absolute()
     if not folder.is_dir():
-        raise UserError(f"system: root: there is no folder {folder}")
+        raise UserError(f"system: root: folder not found: {folder}")
     named, _, name = agent.partition(":")
     file = folder / Path(named).expanduser()
     if not file.is_file():
-        raise UserError(f"system: agent: there is no file {file}")
+        raise UserError(f"system: agent: file not found: {file}")
     if not name and not has_entry_point(file):
         raise UserError(f"system: {file} has no {ENTRY}; name the class: agent={named}:CLASS")
     given = None if config is None else folder / Path(config).expanduser()
     if given is not None and not given.exists():
-        raise UserError(f"system: config: there is no {given}")
+        raise UserError(f"system: config: not found: {given}")
     if shutil.which(python) is None:
         raise UserError(
-            f"system: there is no python {python}; name the interpreter in which the agent runs"
+            f"system: python: interpreter not found: {python}; name the one in which the agent runs"
         )
     return AgentFiles(folder, file, name or None, given)
 
@@ -87,7 +87,7 @@ def list_search_paths(root: Path, agent: Path, more: list[str] | None) -> list[s
     given = [Path(path).expanduser() for path in more or []]
     for path in given:
         if not (root / path).is_dir():
-            raise UserError(f"system: paths: there is no folder {root / path}")
+            raise UserError(f"system: paths: folder not found: {root / path}")
     usual = [
         root / part
         for part in (

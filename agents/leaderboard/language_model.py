@@ -72,7 +72,7 @@ class LanguageModel:
         if not self.timeout > 0:
             raise UserError(f"system: language_model.timeout = {self.timeout} s: must be > 0")
         if self.replay is not None and not Path(self.replay).expanduser().is_dir():
-            raise UserError(f"system: language_model.replay: there is no folder {self.replay}")
+            raise UserError(f"system: language_model.replay: folder not found: {self.replay}")
 
     def list_urls(self) -> list[str]:
         """Return the servers' addresses."""

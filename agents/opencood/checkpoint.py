@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from agents.opencood.child.settings import find_weights
@@ -11,6 +13,14 @@ from harness.common.errors import UserError
 RANDOM = "random"
 NEEDED = ("opencood/tools/train_utils.py", "opencood/hypes_yaml/yaml_utils.py")
 """Files of every fork that are read."""
+LIMITS = {
+    "lift": (-math.inf, math.inf),
+    "score_threshold": (0.0, 1.0),
+    "cut_range": (1.0, math.inf),
+    "start_timeout": (0.0, math.inf),
+    "step_timeout": (0.0, math.inf),
+}
+"""The least and the largest value of each setting that is a number."""
 
 
 def resolve_checkout(root: str) -> Path:
@@ -36,8 +46,13 @@ def list_checkpoint_files(checkpoint: str, weights: str | None) -> list[Path]:
         raise UserError(f"system: weights: {weights} is neither null nor random")
     if weights == RANDOM and place.is_file():
         return [place]
+    if place.is_file():
+        raise UserError(
+            f"system: checkpoint: {place} is a file; name the folder that has config.yaml and"
+            " net_epoch*.pth, or set weights=random"
+        )
     if not place.is_dir():
-        raise UserError(f"system: checkpoint: there is no folder {place}")
+        raise UserError(f"system: checkpoint: folder not found: {place}")
     if not (place / "config.yaml").is_file():
         raise UserError(f"system: checkpoint: {place} has no config.yaml")
     if weights == RANDOM:
@@ -52,5 +67,21 @@ def refuse_absent_python(python: str) -> None:
     """Refuse an interpreter that is not there."""
     if shutil.which(python) is None:
         raise UserError(
-            f"system: there is no python {python}; name the interpreter in which the checkout runs"
+            f"system: python: interpreter not found: {python}; name the one in which the checkout"
+            " runs"
         )
+
+
+def refuse_wrong_numbers(settings: Mapping[str, object]) -> None:
+    """Refuse a setting of `LIMITS` that is no number or is outside its limits; None is allowed."""
+    for name, (least, largest) in LIMITS.items():
+        value = settings.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UserError(f"system: {name}: {value} is no number")
+        if not math.isfinite(value):
+            raise UserError(f"system: {name}: {value} is no number")
+        if not least <= value <= largest:
+            bound = f"≥ {least:g}" if largest == math.inf else f"from {least:g} to {largest:g}"
+            raise UserError(f"system: {name}: {value:g}: must be {bound}")

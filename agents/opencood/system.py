@@ -16,6 +16,7 @@ from agents.opencood import child
 from agents.opencood.checkpoint import (
     list_checkpoint_files,
     refuse_absent_python,
+    refuse_wrong_numbers,
     resolve_checkout,
 )
 from agents.opencood.requests import (
@@ -70,7 +71,17 @@ class OpenCood(PerceivingSystem):
         driving: DrivingSettings | None = None,  # settings of the shared driver; null: defaults
     ) -> None:
         # what is missing is said before a process starts
-        self.files(root, checkpoint, python=python, weights=weights)
+        self.files(
+            root,
+            checkpoint,
+            python=python,
+            weights=weights,
+            lift=lift,
+            score_threshold=score_threshold,
+            cut_range=cut_range,
+            start_timeout=start_timeout,
+            step_timeout=step_timeout,
+        )
         self._scratch = tempfile.TemporaryDirectory(prefix="opencood-")
         hello = {
             "root": str(resolve_checkout(root)),
@@ -86,12 +97,14 @@ class OpenCood(PerceivingSystem):
         try:
             self._child = Child([python, str(FAR_END)], hello, start_timeout)
         except ChildError as problem:
-            raise UserError(f"system: {checkpoint} by {python}: {problem}") from None
+            text = f"system: {checkpoint} by {python}: {problem}"
+            raise UserError(text + suggest_interpreter(text)) from None
         self.properties: dict[str, Any] = self._child.ready
         if "failed" in self.properties:
             self._child.end()
             failed, where = self.properties["failed"], self.properties["where"]
-            raise UserError(f"system: {checkpoint} by {python}: {failed} ({where})")
+            text = f"system: {checkpoint} by {python}: {failed} ({where})"
+            raise UserError(text + suggest_interpreter(text))
         for note in self._child.notes:
             print(f"system: {checkpoint}: {note}", file=sys.stderr)
         self._choices = self._choose_modalities(modalities)
@@ -112,6 +125,7 @@ class OpenCood(PerceivingSystem):
         """Return settings and weights; what they hold is not looked at."""
         resolve_checkout(root)
         refuse_absent_python(python)
+        refuse_wrong_numbers(others)
         return list_checkpoint_files(checkpoint, weights)
 
     @property
@@ -218,6 +232,14 @@ class OpenCood(PerceivingSystem):
     @staticmethod
     def _leave_out_ego(boxes: Boxes, observation: EgoObservation) -> Boxes:
         return boxes[~find_ego_boxes(boxes, observation.lidar_in_vehicle)]
+
+
+def suggest_interpreter(text: str) -> str:
+    """Return what to do about a package that the interpreter does not have; else nothing."""
+    absent = "ModuleNotFoundError: No module named '"
+    if absent not in text or absent + "opencood" in text:
+        return ""
+    return "; python: name the interpreter in which the checkout runs"
 
 
 class OpenCoodAlone(OpenCood):

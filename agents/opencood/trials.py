@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,12 @@ import numpy as np
 
 from agents.conformance.recorded_steps import RecordedStep
 from agents.foreign.process import Child, ChildError
-from agents.opencood.checkpoint import RANDOM, refuse_absent_python, resolve_checkout
+from agents.opencood.checkpoint import (
+    RANDOM,
+    refuse_absent_python,
+    refuse_wrong_numbers,
+    resolve_checkout,
+)
 from agents.opencood.requests import (
     CAMERAS,
     make_agent_request,
@@ -23,6 +28,7 @@ from agents.opencood.requests import (
 from agents.opencood.system import FAR_END
 from harness.common.errors import UserError
 from harness.common.findings import Finding
+from harness.common.suggestions import describe_unknown_name
 from harness.types.vocabulary import (
     Boxes,
     CameraImage,
@@ -35,12 +41,33 @@ from harness.types.vocabulary import (
 )
 
 FOLDER = "opencood/hypes_yaml"
+KEYS = ("root", "python", "only", "cut_range", "cameras")
+"""What may be given, as `name=value`."""
 PARTNERS = 2
 PATIENCE = 900.0
 """Seconds for building a network, and for a step of it."""
 MOUNTS = {"front": (3.0, 0.0, 0.0), "right": (0.5, 0.3, 100.0), "left": (0.5, -0.3, -100.0)}
 MOUNTS["rear"] = (-1.5, 0.0, 180.0)
 """OPV2V's cameras as seen from its LiDAR: metres ahead and to the right, degrees."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSettings:
+    """What is tried.
+
+    Attributes:
+        root: folder of the checkout.
+        python: the interpreter in which the checkout runs.
+        files: settings, below `root`.
+        cut_range: metres to which all ranges are cut; None: not.
+        cameras: whether modalities with cameras take part.
+    """
+
+    root: Path
+    python: str
+    files: tuple[Path, ...]
+    cut_range: float | None
+    cameras: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,34 +102,65 @@ class Trial:
         return Finding(self.configuration, "passed", text)
 
 
+def read_trial_settings(given: Sequence[str]) -> TrialSettings:
+    """Return what is tried, from arguments `name=value` of `KEYS`; refuse what cannot be tried."""
+    values = dict[str, str]()
+    for word in given:
+        key, sign, value = word.partition("=")
+        if not sign:
+            raise UserError(f"opencood: {word}: arguments are given as name=value")
+        if key not in KEYS:
+            raise UserError(f"opencood: with --all: {describe_unknown_name('argument', key, KEYS)}")
+        values[key] = value
+    if "root" not in values:
+        raise UserError("opencood: root= is missing: the folder of the checkout")
+    cameras = values.get("cameras", "true")
+    if cameras not in ("true", "false"):
+        raise UserError(f"opencood: cameras: {cameras} is neither true nor false")
+    root, python = resolve_checkout(values["root"]), values.get("python", "python")
+    refuse_absent_python(python)
+    return TrialSettings(
+        root=root,
+        python=python,
+        files=tuple(list_configurations(root, values.get("only", ""))),
+        cut_range=read_range(values.get("cut_range")),
+        cameras=cameras == "true",
+    )
+
+
+def read_range(text: str | None) -> float | None:
+    """Return metres; refuse a text that is no number."""
+    if text is None:
+        return None
+    try:
+        metres = float(text)
+    except ValueError:
+        raise UserError(f"opencood: cut_range: {text} is no number") from None
+    refuse_wrong_numbers({"cut_range": metres})
+    return metres
+
+
 def list_configurations(root: Path, only: str) -> list[Path]:
     """Return the YAML files of a checkout whose path contains a text."""
     folder = root / FOLDER
     files = sorted(path for path in folder.rglob("*.yaml") if only in str(path.relative_to(folder)))
     if not files:
-        raise UserError(f"opencood: no configuration of {folder} contains {only}")
+        part = f" whose path contains {only}" if only else ""
+        raise UserError(f"opencood: {folder} has no YAML file{part}")
     return files
 
 
-def try_configurations(
-    settings: dict[str, str], street: RecordedStep, python: str = "python"
-) -> Iterator[Trial]:
+def try_configurations(settings: TrialSettings, street: RecordedStep) -> Iterator[Trial]:
     """Yield what comes of every configuration: random weights, one step with two partners.
 
     Args:
-        settings: `root`, and optionally `only` (part of a path), `cut_range` in metres, and
-            `cameras`: `false` leaves out modalities with cameras.
+        settings: what is tried.
         street: a recorded moment with partners.
-        python: the interpreter in which the checkout runs.
     """
-    root = resolve_checkout(settings["root"])
-    refuse_absent_python(python)
-    files = list_configurations(root, settings.get("only", ""))
-    cameras = settings.get("cameras", "true") != "false"
-    cut = float(settings["cut_range"]) if "cut_range" in settings else None
+    root, python = settings.root, settings.python
     child: Child | None = None
     with tempfile.TemporaryDirectory(prefix="opencood-") as folder:
-        for file in files:
+        for file in settings.files:
             name = str(file.relative_to(root / FOLDER).with_suffix(""))
             words = {
                 "kind": "load",
@@ -112,9 +170,9 @@ def try_configurations(
                 "folder": folder,
                 "messages": None,
                 "mirrored": None,
-                "cameras": cameras,
+                "cameras": settings.cameras,
                 "threshold": None,
-                "range": cut,
+                "range": settings.cut_range,
             }
             try:
                 child = child or Child([python, str(FAR_END)], {}, PATIENCE)

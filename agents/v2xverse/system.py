@@ -149,7 +149,7 @@ def refuse_missing_interpreter(python: str) -> None:
     """Refuse an interpreter that is not there."""
     if shutil.which(python) is None:
         raise UserError(
-            f"system: there is no python {python}; name the interpreter of V2Xverse's environment"
+            f"system: python: interpreter not found: {python}; name that of V2Xverse's environment"
         )
 
 

@@ -146,6 +146,8 @@ class FittingTable(Table):
         for column, index in zip(part.columns, columns, strict=True):
             size = sizes[index]
             column.overflow = "fold"
+            # a name that may not wrap would be cut
+            column.no_wrap = False
             column.width = min(size.whole, size.get_least(room) + more)
             more -= column.width - size.get_least(room)
         return part

@@ -78,6 +78,11 @@ def print_problem(text: str) -> None:
     print(break_for_stream(text, sys.stderr), file=sys.stderr)
 
 
+def print_notice(text: str) -> None:
+    """Print what a command is doing, on stderr at once: one line, which a terminal gets broken."""
+    print(break_for_stream(text, sys.stderr), file=sys.stderr, flush=True)
+
+
 def print_stdout_line(text: str) -> None:
     """Print a line of results on stdout at once, which a terminal gets broken."""
     print(break_for_stream(text, sys.stdout), flush=True)

@@ -72,6 +72,8 @@ CoLMDriver, and campaign folders. Score every drive again by one rule, say where
 another one, and compare the first result set with each other one on the routes that both have."""
 LISTED = 8
 """Most routes of one set alone that a note lists."""
+NAMING = {"pairs": 2}
+"""Columns that name a row, where one is not enough: the set and the measure."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -165,7 +167,8 @@ def run_compare_results(options: argparse.Namespace) -> int:
     }
     for name, frame in frames.items():
         if not frame.empty:
-            show_grid(titles[name], frame.columns, frame.itertuples(index=False, name=None))
+            rows = frame.itertuples(index=False, name=None)
+            show_grid(titles[name], frame.columns, rows, names=NAMING.get(name, 1))
         if options.out is not None:
             write_frame(frame, options.out, f"results_{name}", ["csv"])
     for note in list_result_notes(sets, measured):
@@ -218,7 +221,8 @@ def write_campaigns(folders: Sequence[Path], form: str, target: str) -> None:
     for folder in campaigns:
         place = Path(target) / folder.name if len(campaigns) > 1 else Path(target)
         files = write_outside_results(CampaignRecords(folder), form, place)
-        print_escaped_line(f"{form}: {len(files)} files in {place}")
+        number = "1 file" if len(files) == 1 else f"{len(files)} files"
+        print_escaped_line(f"{form}: {number} in {place}")
 
 
 def build_result_frames(

@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.common.errors import UserError
 from harness.common.safe_reading import STUDY_RECORD, read_json_within
+from harness.records.names import unescape_file_name
 from harness.records.reading import CampaignRecords
 from studies.outside_results.driven_route import DrivenRoute, parse_driven_route
 from studies.outside_results.incidents import OFF_ROAD
@@ -61,7 +62,7 @@ def read_result_sets(path: Path) -> list[ResultSet]:
         return read_campaign_sets(path)
     if path.is_dir():
         return [read_folder_set(path)]
-    return [read_file_set(path, path.stem)]
+    return [read_file_set(path, unescape_file_name(path.stem))]
 
 
 def read_file_set(path: Path, name: str) -> ResultSet:

@@ -54,6 +54,18 @@ def test_all_words_are_whole(table: tuple[list[str], int, list[list[str]]], widt
 
 
 @given(tables(), st.integers(14, 140))
+def test_all_words_are_whole_in_columns_that_do_not_wrap(
+    table: tuple[list[str], int, list[list[str]]], width: int
+) -> None:
+    heads, names, rows = table
+    made = build_table(heads, names, rows)
+    for column in made.columns:
+        column.no_wrap = True
+    held = split_words(" ".join([*heads, *(cell for row in rows for cell in row)]))
+    assert split_words(print_at(width, made)) == held
+
+
+@given(tables(), st.integers(14, 140))
 def test_no_line_is_wider_than_the_terminal(
     table: tuple[list[str], int, list[list[str]]], width: int
 ) -> None:

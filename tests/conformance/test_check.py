@@ -144,6 +144,11 @@ def test_a_recording_is_read_as_it_was_written(street: Recording, tmp_path: Path
             "unknown argument cells; did you mean cell? valid",
         ),
         (["fcooper", "weights=/none"], "no such file of weights: /none"),
+        (["opencood", "root=/data"], "opencood: checkpoint is not set; write checkpoint=VALUE"),
+        (
+            ["opencood", "root=/data", "checkpont=/data"],
+            "opencood: unknown argument checkpont; did you mean checkpoint? valid",
+        ),
     ],
 )
 def test_bad_input_is_one_line(

@@ -137,7 +137,7 @@ def test_another_attempt_and_a_changed_record_are_refused(
         ({"url": ["http://h/v1", "ftp://h"]}, "ftp://h is no address"),
         ({"url": "http://h:99999/v1"}, "no address"),
         ({"url": "http://h/v1", "timeout": 0.0}, "must be > 0"),
-        ({"url": "http://h/v1", "replay": "nowhere"}, "there is no folder nowhere"),
+        ({"url": "http://h/v1", "replay": "nowhere"}, "folder not found: nowhere"),
     ],
 )
 def test_settings_that_do_not_go_together_are_one_line(settings: Any, words: str) -> None:

@@ -101,7 +101,7 @@ def sense(x: float = 0.0) -> tuple[SensorReading, ...]:
             "agent.py",
             "has no get_entry_point; name the class: agent=agent.py:CLASS",
         ),
-        ("", "other.py", "there is no file"),
+        ("", "other.py", "agent: file not found"),
     ],
 )
 def test_what_is_missing_is_said_before_a_process_starts(
@@ -114,11 +114,11 @@ def test_what_is_missing_is_said_before_a_process_starts(
 
 
 def test_a_python_or_a_configuration_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UserError, match="there is no python nowhere/python"):
+    with pytest.raises(UserError, match="python: interpreter not found: nowhere/python"):
         make_agent(python="nowhere/python")
-    with pytest.raises(UserError, match=r"config: there is no .*absent\.yaml"):
+    with pytest.raises(UserError, match=r"config: not found: .*absent\.yaml"):
         make_agent(config="absent.yaml")
-    with pytest.raises(UserError, match=r"paths: there is no folder .*nowhere"):
+    with pytest.raises(UserError, match=r"paths: folder not found: .*nowhere"):
         make_agent(paths=["nowhere"])
 
 

@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,18 @@ import shapely
 import shapely.affinity
 import yaml
 
+from agents.opencood.checkpoint import (
+    list_checkpoint_files,
+    refuse_absent_python,
+    resolve_checkout,
+)
 from agents.opencood.child.scenes import to_box_rows
 from agents.opencood.requests import make_agent_request, make_boxes, make_message_request
 from agents.opencood.system import OpenCood, OpenCoodCameras
 from agents.training.inference import make_ego_observation, make_partner_message
 from agents.training.samples import LidarView
+from harness.common.errors import UserError
+from harness.common.options import OneLineParser
 from harness.common.recordings import RecordedScenario
 from harness.datasets.opening import open_recordings
 from harness.evaluation.opencood_precision import compute_opencood_precision, match_by_popping
@@ -61,9 +69,9 @@ class Detections:
     scores: Floats  # (N,)
 
 
-def main() -> int:
-    """Train or judge."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(words: Sequence[str] | None = None) -> int:
+    """Train or judge; return 2 for bad input."""
+    parser = OneLineParser(prog="outside_training", description=__doc__)
     parser.add_argument("task", choices=("learn", "judge"))
     parser.add_argument("checkout", type=Path)
     parser.add_argument("python")
@@ -71,11 +79,39 @@ def main() -> int:
     parser.add_argument("exported", type=Path)
     parser.add_argument("out", type=Path, nargs="?")
     parser.add_argument("--epochs", type=int, default=5)
-    options = parser.parse_args()
+    options = parser.parse_args(words)
+    if problem := find_problem(options):
+        parser.error(problem)
     if options.task == "learn":
         learn(options)
         return 0
     return judge(options)
+
+
+def find_problem(options: argparse.Namespace) -> str:
+    """Return what is missing, in one line; nothing if both scripts could start."""
+    try:
+        resolve_checkout(str(options.checkout))
+        refuse_absent_python(options.python)
+        if options.task == "judge":
+            list_checkpoint_files(str(options.configuration), None)
+    except UserError as problem:
+        return str(problem)
+    if options.task == "learn" and not locate_settings(options).is_file():
+        return f"configuration: file not found: {locate_settings(options)}"
+    if options.task == "learn" and options.out is None:
+        return "out: name a folder for settings and weights"
+    if not any(options.exported.glob("*/*/*.yaml")):
+        return (
+            f"exported: {options.exported} is no folder of crucible export-dataset --format opv2v"
+        )
+    return "" if options.epochs > 0 else f"--epochs {options.epochs}: must be 1 or more"
+
+
+def locate_settings(options: argparse.Namespace) -> Path:
+    """Return the file of a configuration of theirs, which is named without its ending."""
+    folder: Path = options.checkout.resolve() / "opencood" / "hypes_yaml"
+    return folder / f"{options.configuration}.yaml"
 
 
 # training
@@ -84,7 +120,7 @@ def main() -> int:
 def learn(options: argparse.Namespace) -> None:
     """Run their training, and copy settings and weights to `out`."""
     checkout, out = options.checkout.resolve(), options.out.resolve()
-    file = checkout / "opencood" / "hypes_yaml" / f"{options.configuration}.yaml"
+    file = locate_settings(options)
     out.mkdir(parents=True, exist_ok=True)
     settings = prepare_settings(yaml.safe_load(file.read_text()), options.exported.resolve(), out)
     settings["train_params"] |= {"epoches": options.epochs, "eval_freq": 1000, "save_freq": 1}

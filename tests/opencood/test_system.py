@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.opencood.system import OpenCood, OpenCoodAlone
+from agents.opencood.system import OpenCood, OpenCoodAlone, suggest_interpreter
 from harness.common.errors import UserError
 from harness.types.geometry import transform_points
 from harness.types.vocabulary import (
@@ -232,16 +232,62 @@ def test_alone_it_has_no_stage_of_fusion(root: Path, tmp_path: Path) -> None:
 def test_what_is_missing_is_named(root: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is no checkout of OpenCOOD or HEAL: it has no opencood"):
         OpenCood(str(tmp_path), str(tmp_path))
-    with pytest.raises(UserError, match="checkpoint: there is no folder"):
+    with pytest.raises(UserError, match="checkpoint: folder not found"):
         OpenCood(str(root), str(tmp_path / "absent"), python=sys.executable)
     with pytest.raises(UserError, match=r"has no config\.yaml"):
         OpenCood(str(root), str(tmp_path), python=sys.executable)
     checkpoint = write_checkpoint(tmp_path / "late", "late")
-    with pytest.raises(UserError, match="there is no python nobodys_python"):
+    with pytest.raises(UserError, match="python: interpreter not found: nobodys_python"):
         OpenCood(str(root), str(checkpoint), python="nobodys_python")
+    with pytest.raises(UserError, match=r"config\.yaml is a file; name the folder that has"):
+        OpenCood(str(root), str(checkpoint / "config.yaml"), python=sys.executable)
     (checkpoint / "net_epoch3.pth").unlink()
     with pytest.raises(UserError, match=r"no net_epoch_bestval_at\*\.pth and no net_epoch"):
         OpenCood.files(str(root), str(checkpoint), python=sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("cut_range", "abc", "cut_range: abc is no number"),
+        ("cut_range", 0.0, "cut_range: 0: must be ≥ 1"),
+        ("score_threshold", 20, "score_threshold: 20: must be from 0 to 1"),
+        ("lift", math.inf, "lift: inf is no number"),
+        ("step_timeout", -1.0, "step_timeout: -1: must be ≥ 0"),
+    ],
+)
+def test_a_wrong_number_is_refused_before_a_process_starts(
+    root: Path, tmp_path: Path, setting: str, value: object, expected: str
+) -> None:
+    checkpoint = write_checkpoint(tmp_path / "late", "late")
+    settings: dict[str, Any] = {"python": sys.executable, setting: value}
+    with pytest.raises(UserError, match=expected):
+        OpenCood.files(str(root), str(checkpoint), **settings)
+
+
+def test_a_python_without_the_checkouts_packages_is_named(root: Path, tmp_path: Path) -> None:
+    checkpoint = write_checkpoint(tmp_path / "late", "late")
+    # an interpreter that finds its standard library only
+    python = tmp_path / "bare_python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    python.chmod(0o755)
+    with pytest.raises(UserError, match="No module named 'numpy'; python: name the interp"):
+        OpenCood(str(root), str(checkpoint), python=str(python))
+    assert suggest_interpreter("ModuleNotFoundError: No module named 'torch'")
+    assert not suggest_interpreter("ModuleNotFoundError: No module named 'opencood.models.mine'")
+
+
+def test_settings_of_another_project_are_named(root: Path, tmp_path: Path) -> None:
+    checkpoint = write_checkpoint(tmp_path / "late", "late")
+    config = checkpoint / "config.yaml"
+    config.write_text(config.read_text() + "\nyaml_parser: load_elsewhere\n")
+    with pytest.raises(
+        UserError, match=r"config\.yaml is of another project: .* no function load_elsewhere"
+    ) as caught:
+        OpenCood(str(root), str(checkpoint), python=sys.executable)
+    # the line is of a file, not of evaluated text
+    assert str(caught.value).endswith(")")
+    assert "<" not in str(caught.value)
 
 
 def test_weights_that_do_not_fit_are_refused_in_one_line(root: Path, tmp_path: Path) -> None:

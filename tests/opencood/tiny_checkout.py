@@ -16,7 +16,8 @@ YAML_UTILS = """
 import yaml
 def load_yaml(file, opt=None):
     with open(file) as stream:
-        return yaml.load(stream, Loader=yaml.Loader)
+        param = yaml.load(stream, Loader=yaml.Loader)
+    return eval(param["yaml_parser"])(param) if "yaml_parser" in param else param
 """
 TRAIN_UTILS = """
 import importlib

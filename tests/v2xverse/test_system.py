@@ -39,7 +39,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     root = str(checkout(tmp_path))
     with pytest.raises(UserError, match=r"no agent_config .*pnp_config_late_5_10.yaml"):
         V2Xverse(root, "late")
-    with pytest.raises(UserError, match="there is no python nobodys_python"):
+    with pytest.raises(UserError, match="python: interpreter not found: nobodys_python"):
         V2Xverse(root, python="nobodys_python")
     with pytest.raises(UserError, match=r"method=single is for .*V2XverseAlone"):
         V2Xverse(root, "single")
@@ -55,7 +55,7 @@ def test_what_is_missing_is_named_before_a_campaign_begins(tmp_path: Path) -> No
         tmp_path / CONFIG.format(method="codriving"),
         *(tmp_path / NAMED_BY_AGENT[number] for number in (0, 1, 3, 2)),
     ]
-    with pytest.raises(UserError, match="there is no python nobodys_python; name the interpreter"):
+    with pytest.raises(UserError, match="interpreter not found: nobodys_python; name that"):
         V2Xverse.files(root, python="nobodys_python")
     with pytest.raises(UserError, match="no agent_config"):
         V2Xverse.files(root, "late")

@@ -45,8 +45,12 @@ class Answers:
 def fail(problem: BaseException) -> dict[str, str]:
     """Return what failed in one line; the whole goes to stderr."""
     traceback.print_exception(type(problem), problem, problem.__traceback__)
-    said = " ".join(str(problem).split()).strip("'\"")
-    place = traceback.extract_tb(problem.__traceback__)[-1]
+    said = " ".join(str(problem).split())
+    if isinstance(problem, KeyError):
+        said = said.strip("'\"")
+    # importers and evaluated text have no file
+    frames = traceback.extract_tb(problem.__traceback__)
+    place = ([frame for frame in frames if not frame.filename.startswith("<")] or frames)[-1]
     where = f"{Path(place.filename).name}:{place.lineno}"
     return {"failed": f"{type(problem).__name__}: {said}"[:LONGEST], "where": where}
 

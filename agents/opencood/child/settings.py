@@ -49,6 +49,12 @@ def find_weights(folder: Path) -> Path:
     )
 
 
+def name_parser(file: Path) -> str:
+    """Return the function that settings name as their parser, such as `load_voxel_params`."""
+    match = re.search(r"^yaml_parser:\s*(\S+)", file.read_text(errors="replace"), re.MULTILINE)
+    return match[1].strip("'\"") if match else "yaml_parser"
+
+
 def prepare_settings(hypes: dict[str, Any], empty: str) -> list[str]:
     """Change settings in place so that a data set is built without files; return notes.
 

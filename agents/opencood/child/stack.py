@@ -58,7 +58,14 @@ class Stack:
         checkpoint = Path(words["checkpoint"])
         reader: Any = importlib.import_module("opencood.hypes_yaml.yaml_utils")
         file = checkpoint / "config.yaml" if checkpoint.is_dir() else checkpoint
-        self.hypes = reader.load_yaml(str(file))
+        try:
+            self.hypes = reader.load_yaml(str(file))
+        except NameError as problem:
+            # the reader evaluates the name of a function that a file gives
+            raise ValueError(
+                f"{file.name} is of another project: the checkout has no function"
+                f" {self._settings.name_parser(file)}"
+            ) from problem
         if words.get("range"):
             self._settings.cut_ranges(self.hypes, float(words["range"]))
             getattr(reader, self.hypes["yaml_parser"])(self.hypes)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.terminal import console
 from crucible.subcommands import dispatch_subcommand
 from harness.common.errors import UserError
 from harness.records.reading import CampaignRecords
@@ -303,6 +304,27 @@ def test_the_command_prints_pairs_and_writes_tables(
     written = [str(campaign), "--write", "v2xverse", str(tmp_path / "w")]
     assert dispatch_subcommand(["compare-results", *written]) == 0
     assert "v2xverse: 3 files" in capsys.readouterr().out
+
+
+def test_all_parts_of_a_wide_table_of_pairs_name_the_measure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = write_our_campaign(tmp_path / "ours")
+    records = [make_record(f"RouteScenario_{n}", completion=50.0) for n in (1, 2, 8)]
+    other = write_json(tmp_path / "other.json", make_first_file(records, 4))
+    monkeypatch.setattr(console, "width", 60)
+    assert dispatch_subcommand(["compare-results", str(campaign), str(other)]) == 0
+    pairs = capsys.readouterr().out.partition("Pairs with the first")[2]
+    parts = [line for line in pairs.splitlines() if line.split()[:1] == ["results"]]
+    assert len(parts) > 1
+    assert all(line.split()[1] == "measure" for line in parts)
+
+
+def test_a_written_file_is_read_under_the_name_of_its_arm(tmp_path: Path) -> None:
+    campaign = write_our_campaign(tmp_path / "ours")
+    (file,) = write_outside_results(CampaignRecords(campaign), "leaderboard-1.0", tmp_path / "w")
+    (ours,), (again,) = read_result_sets(campaign), read_result_sets(file)
+    assert ours.name == f"ours:{again.name}"
 
 
 def test_routes_of_one_name_and_other_lengths_are_listed(
