@@ -33,7 +33,6 @@ from harness.campaign.running.executors.interface import TaskSettings, WorkerSlo
 from harness.campaign.running.executors.mailbox import JobMailbox, serve_mailbox
 from harness.campaign.running.executors.process import AttemptProcess
 from harness.campaign.running.executors.slurm import JobWorkerSlot, SlurmExecutor
-from harness.campaign.running.executors.slurm_queue import SlurmQueue
 from harness.campaign.running.executors.worker_slot import LocalWorkerSlot
 from harness.campaign.running.runner import CampaignRunner, InfrastructureError
 from harness.campaign.running.work_queue import WorkQueue
@@ -413,44 +412,6 @@ def test_records_that_cannot_be_read_are_not_complete(
     ended = slot.do(key, 1)
     assert (ended.key, ended.failure) == (key, "server_launch")
     assert "/nowhere" in ended.message
-
-
-@pytest.mark.parametrize(
-    ("lines", "job", "ended"),
-    [
-        ("7 RUNNING\n8 PENDING\n", "7", False),
-        ("7 RUNNING\n8 PENDING\n", "8", False),
-        ("7 RUNNING\n", "8", True),
-        ("", "8", True),
-        ("8 COMPLETING\n", "8", True),
-        ("8 REQUEUED\n", "8", False),
-    ],
-)
-def test_a_job_has_ended_once_the_controller_has_it_no_more(
-    lines: str, job: str, ended: bool
-) -> None:
-    assert SlurmQueue(lambda: lines).has_ended(job, time.monotonic() - 1) is ended
-
-
-def test_a_controller_is_asked_seldom_and_may_be_silent() -> None:
-    asked: list[int] = []
-
-    def ask() -> str:
-        asked.append(1)
-        raise FileNotFoundError("squeue")
-
-    queue = SlurmQueue(ask)
-    submitted = time.monotonic() - 1
-    # a controller that does not answer has lost no job
-    assert [queue.has_ended("8", submitted) for _ in range(5)] == [False] * 5
-    assert len(asked) == 1
-
-
-def test_a_job_that_was_submitted_after_the_question_has_not_ended() -> None:
-    queue = SlurmQueue(lambda: "")
-    assert queue.has_ended("7", time.monotonic() - 1)
-    # the same answer says nothing of a later job
-    assert not queue.has_ended("8", time.monotonic())
 
 
 def test_jobs_of_an_earlier_runner_find_no_mailbox_of_a_later_one(tmp_path: Path) -> None:
