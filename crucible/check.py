@@ -197,15 +197,19 @@ def check_plugin(
                 f"{name} is no plug-in: neither a subclass of {bases}, nor a system, which has"
                 f" {', '.join(SYSTEM_ATTRIBUTES)}"
             )
-    from agents.conformance.examination import SystemExamination  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+
+    from agents.conformance.examination import PLAYS, SystemExamination  # noqa: PLC0415
     from agents.conformance.recording import load_or_make_recording  # noqa: PLC0415
+    from harness.common.progress_bar import show_bar  # noqa: PLC0415
 
     # a system: made once before the recording, which takes longer
     if brings_sensors(make()):
         return SYSTEM_KIND, [Finding("sensors", "note", DRIVE_INSTEAD)]
-    return SYSTEM_KIND, described + SystemExamination(
-        make, load_or_make_recording(recording)
-    ).list_findings()
+    recorded = load_or_make_recording(recording)
+    with show_bar("playing to it", PLAYS, console=Console(stderr=True)) as bar:
+        findings = SystemExamination(make, recorded, bar.advance).list_findings()
+    return SYSTEM_KIND, described + findings
 
 
 def try_all_configurations(

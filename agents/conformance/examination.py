@@ -7,7 +7,9 @@ from typing import Any
 
 from agents.conformance import answers, behaviour, frames, interface
 from agents.conformance.playback import (
+    Channel,
     PlaybackRun,
+    deliver_at_once,
     deliver_late,
     deliver_nothing,
     make_displacing_channel,
@@ -21,6 +23,8 @@ from harness.types.systems import has_image_reader
 DISPLACEMENT = 3.0 / 2**0.5
 """Metres along both axes: 3 m in total."""
 SEED, OTHER_SEED = 1, 2
+PLAYS = 7
+"""Times that the recording is played to a system that reads messages."""
 
 CHECKS = {
     "calls": "has reads_points, reads_messages, reset, share and step",
@@ -58,8 +62,20 @@ ABOUT_MESSAGES = (
 class SystemExamination:
     """Runs all checks on one system; after a failure, checks that depend on it are skipped."""
 
-    def __init__(self, make: Callable[[], Any], recording: Recording) -> None:
-        self._make, self._recording = make, recording
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        recording: Recording,
+        on_play: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Prepare the checks.
+
+        Args:
+            make: makes the system.
+            recording: that is played to it.
+            on_play: is called after each time it was played, `PLAYS` times at most.
+        """
+        self._make, self._recording, self._on_play = make, recording, on_play
         self._findings: dict[str, list[Finding]] = {}
 
     def list_findings(self) -> list[Finding]:
@@ -82,7 +98,7 @@ class SystemExamination:
             return
         if self._has_failed("truth", interface.check_ground_truth_use(self._system)):
             return
-        first = play_recording(self._system, self._recording, SEED)
+        first = self._play(self._system, SEED)
         if self._has_failed("share", answers.check_shared_payloads(self._system, first.payloads)):
             return
         if self._has_failed("runs", report_exception(first, "runs")):
@@ -102,10 +118,10 @@ class SystemExamination:
             self._record_findings("own body", answers.check_ego_body(first.steps, seen))
 
     def _check_repetitions(self, first: PlaybackRun) -> None:
-        fresh = play_recording(self._make(), self._recording, SEED)
-        between = play_recording(self._system, self._recording, OTHER_SEED, deliver_late)
+        fresh = self._play(self._make(), SEED)
+        between = self._play(self._system, OTHER_SEED, deliver_late)
         self._record_findings("late messages", report_exception(between, "late messages"))
-        again = play_recording(self._system, self._recording, SEED)
+        again = self._play(self._system, SEED)
         self._record_findings(
             "time", [behaviour.check_step_time(again)] if again.step_seconds else []
         )
@@ -117,16 +133,15 @@ class SystemExamination:
             return
         if not any(one.verdict == "failed" for some in self._findings.values() for one in some):
             self._record_findings(CHECK, check_two_parts(self._make, first, self._recording, SEED))
+            self._on_play()
         if self._system.reads_messages:
             self._check_disturbed_runs(first)
 
     def _check_disturbed_runs(self, first: PlaybackRun) -> None:
-        silent = play_recording(self._system, self._recording, SEED, deliver_nothing)
+        silent = self._play(self._system, SEED, deliver_nothing)
         if self._has_failed("no messages", report_exception(silent, "no messages")):
             return
-        moved = play_recording(
-            self._system, self._recording, SEED, make_displacing_channel(DISPLACEMENT)
-        )
+        moved = self._play(self._system, SEED, make_displacing_channel(DISPLACEMENT))
         if self._has_failed("believed pose", report_exception(moved, "believed pose")):
             return
         self._record_findings("ego alone", behaviour.check_ego_alone(first, [silent, moved]))
@@ -134,6 +149,11 @@ class SystemExamination:
             self._record_findings("believed pose", behaviour.check_pose_effect(first, moved))
         elif has_image_reader(self._system) and not self._has_pictures():
             self._record_findings("messages", behaviour.note_missing_pictures())
+
+    def _play(self, system: Any, seed: int, channel: Channel = deliver_at_once) -> PlaybackRun:
+        run = play_recording(system, self._recording, seed, channel)
+        self._on_play()
+        return run
 
     def _has_pictures(self) -> bool:
         return any(step.observation.images for step in self._recording.steps)

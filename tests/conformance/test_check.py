@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agents.conformance.examination import CHECKS, SystemExamination
+from agents.conformance.examination import CHECKS, PLAYS, SystemExamination
 from agents.conformance.instantiation import SHIPPED, make_system_factory
 from agents.conformance.playback import play_recording
 from agents.conformance.recorded_steps import Recording, read_recording, write_recording
@@ -57,7 +57,9 @@ def failed(findings: list[Finding]) -> list[Finding]:
 
 @pytest.mark.thorough
 def test_every_check_says_something(street: Recording) -> None:
-    findings = SystemExamination(Clusters, street).list_findings()
+    played: list[int] = []
+    findings = SystemExamination(Clusters, street, lambda: played.append(1)).list_findings()
+    assert len(played) == PLAYS
     assert {finding.check for finding in findings} == set(CHECKS)
     assert {finding.verdict for finding in findings if finding.check != "time"} == {"passed"}
 
