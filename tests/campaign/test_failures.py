@@ -141,7 +141,7 @@ def test_a_system_that_never_returns_is_ended(tmp_path: Path, routes: Path) -> N
     assert run(routes, *named("Sleeper"), *limits, f"out={tmp_path / 'out'}").returncode == 1
     assert failures(tmp_path / "out") == [("sleeper", "attempt_timeout")]
     (line,) = ledger(tmp_path / "out")
-    assert line["message"] == "no result after 10 s; the server still answers"
+    assert line["message"] == "no result after 10 s (attempt_timeout); the server still answers"
 
 
 @thorough

@@ -185,4 +185,4 @@ def explain_timeout(server: SimulatorServer, timeout: float) -> Ending:
     ailment = server.diagnose_server()
     if ailment is not None:
         return ailment.failure, f"{late}; {ailment}"
-    return "attempt_timeout", f"{late}; the server still answers"
+    return "attempt_timeout", f"{late} (attempt_timeout); the server still answers"
