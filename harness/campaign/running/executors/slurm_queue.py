@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
+from harness.common.environments import build_child_environment
+
 LOOK_EVERY = 5.0
 """Seconds between two questions to the controller, which answers all of a cluster's users."""
 COMPLETING = "COMPLETING"
@@ -54,7 +56,13 @@ def ask_squeue() -> str:
     """Return number and state of each job of this user, a line for each."""
     command = ("squeue", f"--user={os.getuid()}", "--noheader", "--format=%A %T")
     return subprocess.run(
-        command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+        command,
+        check=True,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        env=build_child_environment(),
     ).stdout
 
 
