@@ -16,7 +16,7 @@ from agents.driving.contact import compute_contact_cost
 from agents.driving.intended_motion import follow_intentions, make_planned_motion
 from agents.driving.path import RoutePath
 from agents.driving.prediction import predict_motion
-from agents.driving.right_of_way import RightOfWay, Ruling
+from agents.driving.right_of_way import WORTH_MOVING, RightOfWay, Ruling
 from agents.driving.rules import find_junction_stop, find_light_stop
 from agents.driving.settings import DrivingSettings
 from agents.driving.speed import (
@@ -39,9 +39,6 @@ from harness.types.vocabulary import Floats, Intention, LightAhead
 YIELDING = 2.5
 """m/s² by which crossing traffic is expected to brake if the ego has a green light, and a vehicle
 that yields to the ego."""
-
-WORTH_MOVING = 0.3
-"""Metres; a plan that is shorter keeps the vehicle standing."""
 
 AT_REST, PATIENCE = 0.3, 8.0
 """m/s below which the ego waits; seconds that it waits for a queue behind a junction, and that a

@@ -14,7 +14,7 @@ import numpy as np
 from agents.driving.control import PedalControl, compute_steering
 from agents.driving.driver import WAYPOINTS
 from agents.driving.path import RoutePath
-from agents.driving.planner import WORTH_MOVING, SpeedPlan
+from agents.driving.planner import SpeedPlan
 from agents.driving.proposing.forecast import forecast_boxes
 from agents.driving.proposing.proposals import (
     DriveProposals,
@@ -23,6 +23,7 @@ from agents.driving.proposing.proposals import (
 )
 from agents.driving.proposing.scoring import ProposalScores, score_proposals
 from agents.driving.proposing.settings import ProposalSettings
+from agents.driving.right_of_way import WORTH_MOVING
 from agents.driving.rules import find_light_stop
 from agents.driving.settings import DrivingSettings
 from agents.driving.sidestep import OVER_THE_LINE
