@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from harness.common.errors import UserError
 from studies.speed import public
@@ -21,11 +23,15 @@ from studies.speed.interaction import (
     list_sweep_sizes,
     pair_speeds,
 )
-from studies.speed.speed import (
+from studies.speed.markdown import build_page_tables, render_page_figures
+from studies.speed.tables import (
     build_interaction_frame,
     find_speeds,
     list_curve_rows,
     pair_outcomes,
+    pair_study,
+    read_speed_drives,
+    write_speed_drives,
 )
 
 SPEEDS = ("speed_0.625", "default")
@@ -176,3 +182,27 @@ def test_the_slower_speed_comes_first() -> None:
     assert find_speeds(pd.DataFrame(names)) == ("default", "speed_1.5")
     names = {"driver": ["idm", "idm_speed_0.625"]}
     assert find_speeds(pd.DataFrame(names)) == ("idm_speed_0.625", "idm")
+
+
+def test_drives_that_are_written_give_the_same_tables(tmp_path: Path) -> None:
+    attempts = make_attempts(more=8)
+    drivers = attempts["driver"].map(lambda name: "" if name == "default" else f"/driver={name}")
+    attempts["arm"] = "late/ahead/" + attempts["condition"] + drivers
+    write_speed_drives(attempts.sample(frac=1, random_state=3), tmp_path / "drives.csv")
+    study = pair_study(read_speed_drives(tmp_path / "drives.csv"))
+    expected = pair_study(attempts)
+    assert study.speeds == expected.speeds == SPEEDS
+    assert list(study.pairs) == [("late", "latency")]
+    assert_frame_equal(
+        build_interaction_frame(study.pairs), build_interaction_frame(expected.pairs)
+    )
+    assert_frame_equal(study.build_curves(), expected.build_curves())
+    assert list(render_page_figures(study)) == ["speed-messages.svg"]
+    for table in build_page_tables(study):
+        assert "system" not in table
+
+
+def test_a_file_without_drives_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "drives.csv").write_text("route\n1\n")
+    with pytest.raises(UserError, match="no drives at two speeds"):
+        read_speed_drives(tmp_path / "drives.csv")
