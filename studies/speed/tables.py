@@ -39,6 +39,8 @@ SPEED_NAME = re.compile(r"(?:(?P<driver>.+)_)?speed_(?P<factor>[0-9.e+-]+)")
 WHAT = {SCORE: "driving score lost", VIOLATED: "violations added"}
 SELECTED = f"{WHAT[SCORE]}, clean on time"
 NOTE = "a public note"
+MEAN_SPEED = "surrogate_mean_speed"
+"""The ego's, in m/s."""
 COLUMNS: dict[Hashable, str] = {
     "arm": "str",
     "system": "str",
@@ -47,7 +49,9 @@ COLUMNS: dict[Hashable, str] = {
     "route": "str",
     "seed": "int64",
     VIOLATED: "bool",
+    "violation": "str",
     SCORE: "float64",
+    MEAN_SPEED: "float64",
 }
 """Of a drive, with their types; the arm's name has the driver."""
 
@@ -102,7 +106,9 @@ def read_speed_drives(file: Path) -> pd.DataFrame:
     """
     try:
         with open_regular(file, TEXT_TABLE, follow=True) as opened:
-            drives: pd.DataFrame = pd.read_csv(opened, dtype=COLUMNS, keep_default_na=False)
+            drives: pd.DataFrame = pd.read_csv(
+                opened, dtype=COLUMNS, na_values={MEAN_SPEED: [""]}, keep_default_na=False
+            )
         return drives[list(COLUMNS)]
     except (OSError, ValueError, KeyError) as problem:
         raise UserError(f"{file}: no drives at two speeds ({problem})") from None

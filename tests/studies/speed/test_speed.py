@@ -63,6 +63,8 @@ def make_attempts(
                             "cluster": f"Town05/{route // 2}",
                             "driving_score": 80 + hard - loss + random.normal(0, 4),
                             "violated": bool(random.random() < 0.2 + 0.1 * late),
+                            "violation": "",
+                            "surrogate_mean_speed": 4.0 + speed,
                         }
                     )
     return pd.DataFrame(rows)
