@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import pandas as pd
 
-from analysis.collection import collect_campaigns
-from analysis.commands.options import describe_command
+from analysis.commands.options import (
+    add_folders_argument,
+    add_mixing_option,
+    add_out_option,
+    describe_command,
+    read_collection,
+    resolve_output_folder,
+)
 from analysis.drawing.svg import render_svg_file
 from analysis.tables.writing import write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
@@ -42,25 +47,21 @@ DRIVES_FILE = "speed_drives.csv"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `crucible speed` takes."""
     describe_command(parser, DESCRIPTION)
-    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="campaign folders")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="folder for the tables as CSV and the figures as SVG (default: none)",
-    )
+    add_folders_argument(parser)
+    add_out_option(parser)
+    add_mixing_option(parser)
     parser.set_defaults(run=run_speed_command)
 
 
 def run_speed_command(options: argparse.Namespace) -> int:
-    """Print the tables, and write them where asked."""
-    collection = collect_campaigns(options.folders)
+    """Print the tables, and write them, the drives and a figure for each sweep."""
+    collection = read_collection(options, whole=False)
     for note in collection.notes:
         print_escaped_line(note)
     study = pair_study(collection.attempts)
     if not study.pairs:
         raise UserError(
-            f"{options.folders[0]}: no drives of sweep.own_latency or sweep.latency at two speeds"
+            f"{collection.folder}: no drives of sweep.own_latency or sweep.latency at two speeds"
         )
     curves, interactions = study.build_curves(), build_interaction_frame(study.pairs)
     slow, fast = name_speeds(study.speeds)
@@ -68,14 +69,14 @@ def run_speed_command(options: argparse.Namespace) -> int:
         whose = f"{system}, {SWEEPS[sweep]}"
         show_rows(f"{whose}: {slow} is slow, {fast} is fast", curves, system, sweep)
         show_rows(f"{whose}: what delays cost, points", interactions, system, sweep)
-    if options.out is not None:
-        write_frame(curves, options.out, "speed_curves", ["csv"])
-        write_frame(interactions, options.out, "speed_interactions", ["csv"])
-        write_speed_drives(collection.attempts, options.out / DRIVES_FILE)
-        for (system, sweep), of in study.pairs.items():
-            figure = render_speed_figure(of[SCORE], name_speeds(study.speeds))
-            write_text(render_svg_file(figure), options.out / f"speed-{system}-{sweep}.svg")
-        print_escaped_line(str(options.out))
+    out = resolve_output_folder(options, collection)
+    write_frame(curves, out, "speed_curves", ["csv"])
+    write_frame(interactions, out, "speed_interactions", ["csv"])
+    write_speed_drives(collection.attempts, out / DRIVES_FILE)
+    for (system, sweep), of in study.pairs.items():
+        figure = render_speed_figure(of[SCORE], name_speeds(study.speeds))
+        write_text(render_svg_file(figure), out / f"speed-{system}-{sweep}.svg")
+    print_escaped_line(str(out))
     return collection.exit_code
 
 
