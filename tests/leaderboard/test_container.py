@@ -97,7 +97,12 @@ def make_contained_agent(root: Path, name: str, **more: Any) -> LeaderboardAgent
     """Return an agent in the image that the environment names."""
     options = os.environ.get("AGENT_ENGINE_OPTIONS", "").split()
     python = os.environ.get("AGENT_PYTHON", "python3")
-    given = {"image": IMAGE, "engine": ENGINE, "python": python, "engine_options": options}
+    given: dict[str, Any] = {
+        "image": IMAGE,
+        "engine": ENGINE,
+        "python": python,
+        "engine_options": options,
+    }
     return LeaderboardAgent(str(root), name, **given, **more)
 
 
