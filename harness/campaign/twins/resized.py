@@ -21,8 +21,8 @@ from harness.records.critical import format_twin_condition
 from harness.records.keys import AttemptKey
 from harness.world.changes.noise_seed import NoiseSeed
 
-LATENCY, OWN_LATENCY = "latency", "own_latency"
-AGES = (LATENCY, OWN_LATENCY)
+LATENCY, LATE_PERCEPTION = "latency", "own_latency"
+AGES = (LATENCY, LATE_PERCEPTION)
 """Disturbances whose size is an age, of messages or of the ego's perception, s."""
 USUAL_AGES = "0,0.4,0.8,1.2,1.6,2"
 ROUNDING = 1e-9
@@ -31,7 +31,7 @@ PLACEBO_METRES = 0.002
 """Of a pose error as a placebo; below 1 mm none counts, and 1 mm may be rounded to less."""
 DEFAULTS: Mapping[str, tuple[str, float]] = {
     LATENCY: (USUAL_AGES, 0.0),  # the finest is a planning step
-    OWN_LATENCY: (USUAL_AGES, 0.0),
+    LATE_PERCEPTION: (USUAL_AGES, 0.0),
     "pose_error": ("0,1,2,3,4", 0.25),
     "loss": ("0,0.25,0.5,0.75,1", 0.0625),
 }

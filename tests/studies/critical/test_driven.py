@@ -236,13 +236,13 @@ def test_the_known_displacement_and_loss_are_between_two_sizes(
 
 @ONLY_WITH_ALL
 @pytest.mark.thorough
-def test_the_critical_age_is_one_of_each_speed(tmp_path: Path, packages: None) -> None:
+def test_every_speed_has_a_critical_age(tmp_path: Path, packages: None) -> None:
     """A metre takes the ego 0.25 s at 4 m/s, and 0.125 s at 8 m/s."""
     out = made_up(tmp_path, {"far": "FailsFar, metres: 1.0"}, "sweep.speed=[0.5,1]")
     words = ("--sizes", "0,0.4", "--placebo", "pose")
     done = critical(out, *words)
     assert done.returncode == 0, done.stderr
-    found = {one.of.arm["driver"]: one.interval for one in read_critical(out, "latency").searched}
-    assert found == {"speed_0.5": (0.2, 0.4), "default": (0.0, 0.2)}
+    ages = {one.of.arm["driver"]: one.interval for one in read_critical(out, "latency").searched}
+    assert ages == {"speed_0.5": (0.2, 0.4), "default": (0.0, 0.2)}
     (row,) = csv.DictReader((out / "report" / "critical_latency_differences.csv").open())
     assert {row[side] for side in "ab"} == {"far/speed_0.5", "far/default"}

@@ -54,7 +54,7 @@ def test_folders_of_v2xverse_name_routes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("route", ["12", "r1_town05_ins_c"])
-def test_routes_of_any_name_have_a_folder_each(route: str) -> None:
+def test_routes_of_any_name_have_a_folder(route: str) -> None:
     records = [[make_record(f"RouteScenario_{route}_rep{seed}")] for seed in (1, 2)]
     of_v2xverse, of_colmdriver = (
         list_ego_files(records, form) for form in ("v2xverse", "colmdriver")
