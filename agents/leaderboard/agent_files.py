@@ -31,14 +31,14 @@ class AgentFiles:
         return listed
 
 
-def find_agent_files(root: str, agent: str, config: str | None, python: str) -> AgentFiles:
+def find_agent_files(root: str, agent: str, config: str | None, python: str | None) -> AgentFiles:
     """Return where an agent is; one line says what is missing.
 
     Args:
         root: folder of its checkout.
         agent: `FILE.py` or `FILE.py:Class`, from root.
         config: a file or folder for `setup`, from root, or None.
-        python: its interpreter.
+        python: its interpreter; None where that is looked for elsewhere.
     """
     folder = Path(root).expanduser().absolute()
     if not folder.is_dir():
@@ -52,7 +52,7 @@ def find_agent_files(root: str, agent: str, config: str | None, python: str) -> 
     given = None if config is None else folder / Path(config).expanduser()
     if given is not None and not given.exists():
         raise UserError(f"system: config: not found: {given}")
-    if shutil.which(python) is None:
+    if python is not None and shutil.which(python) is None:
         raise UserError(
             f"system: python: interpreter not found: {python}; name the one in which the agent runs"
         )

@@ -13,6 +13,7 @@ import numpy as np
 from agents.foreign.process import Child, ChildError
 from agents.leaderboard import child
 from agents.leaderboard.agent_files import AgentFiles, find_agent_files, list_search_paths
+from agents.leaderboard.container import Container, list_outer_folders, refuse_engine
 from agents.leaderboard.language_model import LanguageModel, LanguageModelProxy
 from agents.leaderboard.route import list_road_options
 from agents.leaderboard.sensors import read_sensor_list
@@ -53,11 +54,14 @@ class LeaderboardAgent:
         start_timeout: float = 600.0,  # s until it is imported, and again until it is set up
         step_timeout: float = 60.0,  # s
         language_model: LanguageModel | None = None,  # that it asks; null: none
+        image: str | None = None,  # container image in which it runs, with python; null: none
+        engine: str = "docker",  # or podman: what runs the image
+        engine_options: list[str] | None = None,  # more options of its run, such as --gpus=all
     ) -> None:
         # what is missing is said before a process starts
-        files = find_agent_files(root, agent, config, python)
+        files = find_agent_files(root, agent, config, None if image else python)
         self._files = files
-        self._where = f"{files.agent.name} by {python}"
+        self._where = f"{files.agent.name} by {python}{f' in {image}' if image else ''}"
         self._start_patience, self._patience = start_timeout, step_timeout
         self._first_frame: int | None = None
         self._proxy = None
@@ -67,16 +71,29 @@ class LeaderboardAgent:
             print(
                 f"system: {files.agent.name}: {language_model.describe_source()}", file=sys.stderr
             )
+        search_paths = list_search_paths(files.root, files.agent, paths)
         hello = {
             "root": str(files.root),
             "agent": str(files.agent),
             "name": files.name,
-            "paths": list_search_paths(files.root, files.agent, paths),
+            "paths": search_paths,
             "opens_world": self.opens_world,
             "model_servers": [] if self._proxy is None else self._proxy.list_redirections(),
         }
+        command = [python, str(FAR_END)]
+        self._container: Container | None = None
+        if image is not None:
+            container = self._container = Container(
+                image,
+                engine=engine,
+                options=engine_options or [],
+                folders=list_outer_folders(files.root, files.config, search_paths),
+                has_network=self.opens_world or self._proxy is not None,
+            )
+            command = container.build_command(python, FAR_END)
+            weakref.finalize(self, container.kill)
         try:
-            self._child = Child([python, str(FAR_END)], hello, start_timeout)
+            self._child = Child(command, hello, start_timeout)
         except ChildError as problem:
             raise UserError(f"system: {self._where}: {problem}") from None
         if "failed" in self._child.ready:
@@ -95,10 +112,14 @@ class LeaderboardAgent:
         *,
         paths: list[str] | None = None,
         language_model: Mapping[str, Any] | None = None,
+        image: str | None = None,
+        engine: str = "docker",
         **others: object,
     ) -> list[Path]:
         """Return its file, its configuration and recorded answers; nothing is executed."""
-        there: AgentFiles = find_agent_files(root, agent, config, python)
+        there: AgentFiles = find_agent_files(root, agent, config, None if image else python)
+        if image is not None:
+            refuse_engine(engine)
         list_search_paths(there.root, there.agent, paths)
         given = {
             name: value for name, value in (language_model or {}).items() if name != "_target_"

@@ -77,6 +77,7 @@ class V2Xverse:
         }
         self.fusion_stage = STAGES.get(method, "intermediate")
         self._maps, self._patience = maps, step_timeout
+        self._speed_factor = 1.0
         # loading takes a minute: it has a time-out for itself
         try:
             self._child = Child([python, str(FAR_END)], hello, start_timeout)
@@ -116,10 +117,17 @@ class V2Xverse:
             raise UserError(f"system: there is no agent_config {config}")
         return find_agent_files(resolve_checkout(root), config, checkpoint)
 
+    def scale_speed(self, factor: float) -> None:
+        """Multiply `control.max_speed` of the agent's configuration, from the next reset on.
+
+        V2Xverse's controller multiplies the speed of the planned waypoints by `max_speed / 5`.
+        """
+        self._speed_factor = factor
+
     def reset(self, seed: int, route: Route) -> None:
         """Start a route there."""
         self._roads = TownRoads.from_route(route, self._maps)
-        asked = {"kind": "reset", "seed": seed % 2**32}
+        asked = {"kind": "reset", "seed": seed % 2**32, "speed_factor": self._speed_factor}
         self._child.ask_child(asked, {"route": route.xyz[:, :2]}, self._patience)
 
     def share(self, observation: Observation) -> Points:

@@ -71,6 +71,14 @@ class DrivableSystem(Protocol):
         """Drive with this driver from the next reset on."""
 
 
+@runtime_checkable
+class ScalableSystem(Protocol):
+    """A system that drives by itself, with a cruise speed that can be another one."""
+
+    def scale_speed(self, factor: float) -> None:
+        """Cruise at this share of its own cruise speed, from the next reset on."""
+
+
 def is_intending_driver(driver: object) -> TypeIs[IntendingDriver]:
     """Return whether a driver, or a class of drivers, says what it plans."""
     return all(hasattr(driver, name) for name in ("planned", "precedences"))
@@ -85,3 +93,8 @@ def get_intending_driver(system: object) -> IntendingDriver | None:
 def is_drivable_system(system: object) -> TypeIs[DrivableSystem]:
     """Return whether a system, or a class of systems, lets another driver drive."""
     return callable(getattr(system, "use_driver", None))
+
+
+def is_scalable_system(system: object) -> TypeIs[ScalableSystem]:
+    """Return whether a system, or a class of systems, can cruise at another speed by itself."""
+    return callable(getattr(system, "scale_speed", None))

@@ -65,14 +65,14 @@ def build_critical_parser(program: str) -> argparse.ArgumentParser:
         "--of",
         required=True,
         metavar="NAME",
-        help="disturbance, by its name in `sweep`: latency, pose_error, loss, ...",
+        help="disturbance, by its name in `sweep`: latency, own_latency, pose_error, loss, ...",
     )
     add(
         "--sizes",
         default=None,
         metavar="SIZE,SIZE,...",
         help="coarse grid, from 0 on (default:"
-        " latency 0,0.4,0.8,1.2,1.6,2; pose_error 0,1,2,3,4; loss 0,0.25,0.5,0.75,1)",
+        " latency, own_latency 0,0.4,0.8,1.2,1.6,2; pose_error 0,1,2,3,4; loss 0,0.25,0.5,0.75,1)",
     )
     add(
         "--finest",
@@ -80,7 +80,8 @@ def build_critical_parser(program: str) -> argparse.ArgumentParser:
         default=None,
         metavar="STEP",
         help="step of the finest grid"
-        " (default: latency a planning step, pose_error 0.25, loss 0.0625, whole numbers 1)",
+        " (default: latency and own_latency a planning step, pose_error 0.25, loss 0.0625, whole"
+        " numbers 1)",
     )
     add(
         "--placebo",

@@ -41,7 +41,7 @@ LEFT, RIGHT, BETWEEN = "left", "right", ""
 """Censored: a violation at the smallest size already, none up to the largest; not censored."""
 FREE_AGAIN_COLUMN = "free again"
 """The column with the sizes above the first violation at which there is none."""
-UNITS = {"latency": "s", "pose_error": "m", "loss": "share"}
+UNITS = {"latency": "s", "own_latency": "s", "pose_error": "m", "loss": "share"}
 FLIP_COLUMNS = [
     *("arm", "route", "seed", "low", "high", "direction"),
     *("violated at low", "effective at low", "driven at low"),

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from harness.records.keys import AttemptKey
+from harness.records.reading import CampaignRecords, read_json_object
+
 COUNTED_KINDS = {
     "collision_pedestrian": "collisions_pedestrian",
     "collision_vehicle": "collisions_vehicle",
@@ -21,6 +24,18 @@ COUNTED_KINDS = {
 }
 OUTSIDE_LANES = "outside_route_lanes"
 Record = dict[str, Any]
+
+
+def read_counted_records(campaign: CampaignRecords, key: AttemptKey) -> list[Record]:
+    """Return the counted record of each driven ego of an attempt, that of the first one first.
+
+    Args:
+        campaign: with the attempt; a packed one has the first ego alone.
+        key: a finished attempt.
+    """
+    _, *further = campaign.list_ego_folders(key)
+    others = [read_json_object(place / "result.json", within=campaign.folder) for place in further]
+    return [make_counted_record(result) for result in (campaign.read_result(key), *others)]
 
 
 def make_counted_record(result: Record) -> Record:

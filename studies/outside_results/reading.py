@@ -15,12 +15,14 @@ from harness.records.names import unescape_file_name
 from harness.records.reading import CampaignRecords
 from studies.outside_results.driven_route import DrivenRoute, parse_driven_route
 from studies.outside_results.incidents import OFF_ROAD
-from studies.outside_results.our_records import make_counted_record
+from studies.outside_results.our_records import read_counted_records
 
 CAMPAIGN_FILE = "campaign.yaml"
 OURS = "crucible"
+EGO_FOLDER = "ego_vehicle_"
+"""How V2Xverse names the folder of an ego's results, before its number."""
 MOST_FILES = 10_000
-ROUTE_FOLDER = re.compile(r"(?:r(?=\d+_))?(?P<route>.+)_repeat(?P<repetition>\d{1,6})")
+ROUTE_FOLDER = re.compile(r"(?:r(?=\d+_repeat))?(?P<route>.+)_repeat(?P<repetition>\d{1,6})")
 BENCH2DRIVE_ROUTES = 220
 """Routes that Bench2Drive divides by, whatever a file holds (`tools/merge_route_json.py`)."""
 READING_PROBLEMS = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError)
@@ -118,7 +120,7 @@ def read_folder_set(folder: Path) -> ResultSet:
     V2Xverse and CoLMDriver write `ROUTE/ego_vehicle_N/results.json`; the file above it is empty.
     Their record of a route is often called `RouteScenario_0`, so that the folder names the route.
     """
-    files = sorted(folder.rglob("ego_vehicle_*/results.json"))
+    files = sorted(folder.rglob(f"{EGO_FOLDER}*/results.json"))
     if files:
         return read_ego_folders(folder, files)
     files = [file for file in sorted(folder.glob("*.json")) if file.name != "merged.json"]
@@ -151,9 +153,12 @@ def read_ego_folders(folder: Path, files: list[Path]) -> ResultSet:
         if egos[place] > 1:
             route = f"{route}/{file.parent.name}"
         part = read_file_set(file, route)
+        several = len({drive.route for drive in part.drives}) > 1
         for drive in part.drives:
-            name = route if len(part.drives) == 1 else f"{route}/{drive.route}"
-            drives.append(replace(drive, route=name, repetition=repetition))
+            name = f"{route}/{drive.route}" if several else route
+            # records of one route in one file are its repetitions
+            number = repetition if len(part.drives) == 1 else drive.repetition
+            drives.append(replace(drive, route=name, repetition=number))
     return ResultSet(name=folder.name, form="v2xverse", drives=tuple(drives), planned=len(files))
 
 
@@ -172,19 +177,24 @@ def refuse_many(folder: Path, files: list[Path]) -> None:
 
 
 def read_campaign_sets(folder: Path) -> list[ResultSet]:
-    """Return a result set for each arm of a campaign; seeds are repetitions."""
+    """Return a result set for each arm of a campaign; seeds are repetitions.
+
+    A drive of several egos is one route for each, as in V2Xverse's folders.
+    """
     campaign = CampaignRecords(folder)
     arms: dict[str, list[DrivenRoute]] = {}
     for key in sorted(campaign.find_attempts()):
         try:
-            record = make_counted_record(campaign.read_result(key))
-            # no leaderboard has a kind for leaving the road
-            left = [kind for kind in record["crucible"]["infractions"] if kind == OFF_ROAD]
+            records = read_counted_records(campaign, key)
+            for number, record in enumerate(records):
+                name = f"{key.route}/{EGO_FOLDER}{number}" if len(records) > 1 else key.route
+                record["route_id"] = f"{name}_rep{key.seed}"
+                # no leaderboard has a kind for leaving the road
+                left = [kind for kind in record["crucible"]["infractions"] if kind == OFF_ROAD]
+                record["infractions"] = {**record["infractions"], OFF_ROAD: left}
         except (KeyError, TypeError, ValueError) as problem:
             raise UserError(f"{folder}: {key}: no whole result ({problem!r})") from None
-        record["route_id"] = f"{key.route}_rep{key.seed}"
-        record["infractions"] = {**record["infractions"], OFF_ROAD: left}
-        arms.setdefault(str(key.arm), []).append(parse_driven_route(record))
+        arms.setdefault(str(key.arm), []).extend(map(parse_driven_route, records))
     if not arms:
         raise UserError(f"{folder}: no finished attempt")
     return [

@@ -1,4 +1,4 @@
-"""Campaigns as results files of others: Leaderboard 1.0 and 2.0, Bench2Drive, V2Xverse."""
+"""Campaigns as results files of others: Leaderboards, Bench2Drive, V2Xverse, CoLMDriver."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from harness.records.names import escape_file_name
 from harness.records.reading import CampaignRecords
 from studies.outside_results.bench2drive import is_success
 from studies.outside_results.driven_route import parse_driven_route
-from studies.outside_results.our_records import make_counted_record
-from studies.outside_results.reading import BENCH2DRIVE_ROUTES
+from studies.outside_results.our_records import read_counted_records
+from studies.outside_results.reading import BENCH2DRIVE_ROUTES, EGO_FOLDER
 
-WRITTEN_FORMS = ("leaderboard-1.0", "leaderboard-2.0", "bench2drive", "v2xverse")
+WRITTEN_FORMS = ("leaderboard-1.0", "leaderboard-2.0", "bench2drive", "v2xverse", "colmdriver")
+COLMDRIVER_FOLDER = "v2x_final"
+"""The folder of routes below which CoLMDriver's `visualization/result_analysis.py` looks."""
 LATER_KINDS = ("min_speed_infractions", "yield_emergency_vehicle_infractions", "scenario_timeouts")
 """Kinds of infraction of Leaderboard 2.0; our drives have none of them."""
 Record = dict[str, Any]
@@ -25,6 +27,10 @@ Record = dict[str, Any]
 
 def write_outside_results(campaign: CampaignRecords, form: str, folder: Path) -> list[Path]:
     """Write each arm of a campaign in a form of others; return the files.
+
+    The forms of V2Xverse and CoLMDriver have a file for each driven ego: V2Xverse in a folder for
+    each repetition of a route, CoLMDriver with all repetitions as records of one file. The other
+    forms have one ego, the first.
 
     Args:
         campaign: with finished attempts.
@@ -34,25 +40,23 @@ def write_outside_results(campaign: CampaignRecords, form: str, folder: Path) ->
     Raises:
         UserError: nothing has finished.
     """
-    arms: dict[str, list[Record]] = {}
+    arms: dict[str, list[list[Record]]] = {}  # records of an attempt's egos, by arm
     for key in sorted(campaign.find_attempts()):
-        result = make_counted_record(campaign.read_result(key))
         name = f"RouteScenario_{key.route}_rep{key.seed}"
-        arms.setdefault(str(key.arm), []).append({**result, "route_id": name})
+        egos = [{**one, "route_id": name} for one in read_counted_records(campaign, key)]
+        arms.setdefault(str(key.arm), []).append(egos)
     if not arms:
         raise UserError(f"{campaign.folder}: no finished attempt")
     written = []
-    for arm, results in arms.items():
+    for arm, attempts in arms.items():
         stem = escape_file_name(arm)
-        if form == "v2xverse":
+        if form in ("v2xverse", "colmdriver"):
+            files = list_ego_files(attempts, form)
             written += [
-                write_record_file(
-                    [result],
-                    folder / stem / name_route_folder(result) / "ego_vehicle_0" / "results.json",
-                )
-                for result in results
+                write_record_file(records, folder / stem / name) for name, records in files.items()
             ]
             continue
+        results = [egos[0] for egos in attempts]
         file = folder / f"{stem}.json"
         if form == "leaderboard-1.0":
             write_record_file(results, file)
@@ -63,10 +67,31 @@ def write_outside_results(campaign: CampaignRecords, form: str, folder: Path) ->
     return written
 
 
-def name_route_folder(result: Record) -> str:
-    """Return V2Xverse's name of a route's folder: `r12_repeat1`."""
+def list_ego_files(attempts: Sequence[Sequence[Record]], form: str) -> dict[Path, list[Record]]:
+    """Return the records of each file of an ego, by its place below an arm's folder.
+
+    Args:
+        attempts: the records of each attempt's egos, the first one first.
+        form: v2xverse or colmdriver.
+    """
+    files: dict[Path, list[Record]] = {}
+    for egos in attempts:
+        for number, record in enumerate(egos):
+            place = name_route_folder(record, form) / f"{EGO_FOLDER}{number}" / "results.json"
+            files.setdefault(place, []).append(record)
+    return files
+
+
+def name_route_folder(result: Record, form: str) -> Path:
+    """Return the folder of a route: `r12_repeat1` or `v2x_final/r1_town05_ins_c`.
+
+    V2Xverse puts an `r` before the number of a route; names stay as they are.
+    """
     route, _, seed = str(result["route_id"]).removeprefix("RouteScenario_").rpartition("_rep")
-    return f"r{escape_file_name(route)}_repeat{seed}"
+    name = escape_file_name(route)
+    if form == "colmdriver":
+        return Path(COLMDRIVER_FOLDER) / name
+    return Path(f"{'r' * route.isdecimal()}{name}_repeat{seed}")
 
 
 def write_record_file(results: Sequence[Record], file: Path) -> Path:

@@ -54,6 +54,15 @@ class Deaf:
         return Step(self._driver.step(observation, Boxes.none()), Boxes.none(), Boxes.none())
 
 
+class DeafAtSpeed(Deaf):
+    """Drives by itself, and can cruise at another speed."""
+
+    factor = 1.0
+
+    def scale_speed(self, factor: float) -> None:
+        self.factor = factor
+
+
 class Onlooker(PrivilegedPerceivingSystem):
     """Detects all that is true, and drives as if there were nothing."""
 

@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+from harness.campaign.attempt.ego_parts import set_up_driver
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.twins.record_diff import list_record_differences
 from harness.campaign.twins.twins import AttemptTwin, CampaignTwins
-from harness.common.errors import UserError
+from harness.common.errors import AttemptError, UserError
 from harness.records.arms import Arm, format_arm_label, list_varying_factors
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
 from harness.records.twins import TWINS, TwinChange
 from tests.campaign.plain import SETTINGS, drive_plain_once
+from tests.campaign.systems import DeafAtSpeed
 from tests.campaign.tiny import (
     assert_refused_in_one_line,
     composed,
@@ -113,6 +115,30 @@ def test_a_system_that_drives_by_itself_is_left_out_by_its_name(
     ]
     with pytest.raises(UserError, match="driver with mine: it drives by itself"):
         plan_arms(routes, "system=[]", *chosen[1:])
+
+
+def test_a_system_that_drives_by_itself_cruises_at_the_speeds_of_a_sweep(
+    routes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.campaign.settings.config.THEIRS", ("tests.",))
+    mine = "+system.mine._target_=tests.campaign.systems.DeafAtSpeed"
+    chosen = ("system=[]", mine, "interference=none")
+    slow, usual = "mine/ahead/none/driver=speed_0.5", "mine/ahead/none"
+    assert plan_arms(routes, *chosen, "sweep.speed=[0.5,1]") == [slow, usual]
+    assert plan_arms(routes, *chosen, "sweep.speed=[0.5]") == [slow]
+    # another driver is still none of its own, at whatever speed
+    both = plan_arms(routes, *chosen, "driver=[default,idm]", "sweep.speed=[0.5,1]")
+    assert sorted(both) == sorted([slow, usual])
+    with pytest.raises(UserError, match="driver with mine: it drives by itself"):
+        plan_arms(routes, *chosen, "driver=idm", "sweep.speed=[0.5,1]")
+    # the speed reaches the system
+    settings = composed(*chosen, "driver=[default,idm]", "sweep.speed=[0.5,1]")
+    system = DeafAtSpeed()
+    for arm, factor in ((usual, 1.0), (slow, 0.5)):
+        set_up_driver(settings, Arm.parse_name(arm), system)
+        assert system.factor == factor
+    with pytest.raises(AttemptError, match="drives by itself"):
+        set_up_driver(settings, Arm.parse_name("mine/ahead/none/driver=idm_speed_0.5"), system)
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,26 @@ def test_by_the_metre_where_nothing_is_finished(
     assert expected.bytes == BYTES_PER_METRE * metres
 
 
+def test_driven_egos_cost_the_metres_of_all_of_them(
+    made: tuple[CampaignPlan, Path], tmp_path: Path
+) -> None:
+    planned, _ = made
+    three = replace(
+        planned,
+        assignments=[replace(one, further=(one.route, one.route)) for one in planned.assignments],
+    )
+    pace = SystemPace(metres=100.0, seconds=50.0, bytes=2000.0, attempts=3)
+    for paces in ({}, {"ideal_single": pace, "ideal_late": pace}):
+        one, of_three = (
+            estimate_campaign(plan, tmp_path / "nowhere", paces) for plan in (planned, three)
+        )
+        assert of_three.bytes == pytest.approx(3 * one.bytes)
+        # what a process takes to start is the same
+        for key, piece in one.expected.pieces.items():
+            expected = of_three.expected.pieces[key].expected - STARTING
+            assert expected == pytest.approx(3 * (piece.expected - STARTING))
+
+
 def test_by_what_the_machine_drove_before(made: tuple[CampaignPlan, Path], tmp_path: Path) -> None:
     planned, _ = made
     pace = SystemPace(metres=100.0, seconds=50.0, bytes=2000.0, attempts=3)

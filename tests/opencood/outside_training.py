@@ -23,12 +23,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import shapely
-import shapely.affinity
 import yaml
 
 from agents.opencood.checkpoint import (
@@ -48,6 +47,9 @@ from harness.datasets.opening import open_recordings
 from harness.evaluation.opencood_precision import compute_opencood_precision, match_by_popping
 from harness.types.vocabulary import Floats, Pose
 
+if TYPE_CHECKING:
+    import shapely
+
 THEIR_PROCESS = Path(__file__).parent / "their_process"
 REACH = 38.4
 """Metres of all ranges, ahead, behind and aside."""
@@ -57,6 +59,8 @@ LIKE, CLOSE = 0.99, 1e-3
 """Overlap of a box of theirs with ours, and differences of scores and AP."""
 COMMUNICATION = 70.0
 """Metres: `comm_range` of HEAL's files for OPV2V."""
+OVERLAPS = "shapely"
+"""What `judge` computes overlaps with; `learn` needs none of it."""
 KINDS = ("m1", "m3")
 """HEAL's kinds of agents, in turn: the first has a LiDAR in all configurations that have one."""
 
@@ -97,6 +101,8 @@ def find_problem(options: argparse.Namespace) -> str:
             list_checkpoint_files(str(options.configuration), None)
     except UserError as problem:
         return str(problem)
+    if options.task == "judge" and find_spec(OVERLAPS) is None:
+        return f"{OVERLAPS} is not installed here; it computes overlaps: pip install {OVERLAPS}"
     if options.task == "learn" and not locate_settings(options).is_file():
         return f"configuration: file not found: {locate_settings(options)}"
     if options.task == "learn" and options.out is None:
@@ -362,10 +368,12 @@ def compute_plane_overlaps(one: Floats, other: Floats) -> Floats:
 
 def outline_box(row: Floats) -> shapely.Polygon:
     """Return the outline of a box in the plane."""
+    from shapely import affinity, box
+
     length, width = row[3] / 2, row[4] / 2
-    shape = shapely.box(-length, -width, length, width)
-    turned = shapely.affinity.rotate(shape, row[6], (0, 0), use_radians=True)
-    return shapely.affinity.translate(turned, row[0], row[1])
+    shape = box(-length, -width, length, width)
+    turned = affinity.rotate(shape, row[6], (0, 0), use_radians=True)
+    return affinity.translate(turned, row[0], row[1])
 
 
 if __name__ == "__main__":

@@ -131,6 +131,25 @@ def test_training_of_theirs_is_refused_in_one_line(
     assert said.count("\n") == 1
 
 
+def test_judging_without_shapely_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_checkout(tmp_path / "theirs")
+    checkpoint = tmp_path / "trained"
+    checkpoint.mkdir()
+    (checkpoint / "config.yaml").write_text(yaml.safe_dump(make_tiny_settings("late")))
+    (checkpoint / "net_epoch1.pth").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "shapely", None)
+    words = [str(root), sys.executable, str(checkpoint), str(root / "nothing")]
+    for task, expected in (("judge", "shapely is not installed here"), ("learn", "file not found")):
+        with pytest.raises(SystemExit) as ended:
+            train_outside([task, *words])
+        assert ended.value.code == 2
+        said = capsys.readouterr().err
+        assert expected in said
+        assert said.count("\n") == 1
+
+
 @pytest.mark.thorough
 @pytest.mark.skipif(
     not (ROOT and PYTHON), reason="OPENCOOD_ROOT and OPENCOOD_PYTHON name no checkout to run"

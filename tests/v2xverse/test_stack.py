@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.v2xverse.child.stack import refuse_disturbing
+from agents.v2xverse.child.stack import refuse_disturbing, scale_max_speed
 
 AGENT: dict[str, Any] = {"simulation": {"skip_frames": 4}, "perception": {}}
 NOISE = {"args": {"pos_std": 0.2, "rot_std": 0.2, "pos_mean": 0.0, "rot_mean": 0.0}}
@@ -31,3 +31,11 @@ def test_messages_are_disturbed_in_the_channel_only(
 ) -> None:
     with pytest.raises(ValueError, match=expected.replace(".", r"\.")):
         refuse_disturbing({**AGENT, **agent}, checkpoint)
+
+
+def test_another_speed_changes_nothing_but_the_speed() -> None:
+    agent = {**AGENT, "control": {"max_speed": 5, "clip_delta": 0.35}}
+    faster = scale_max_speed(agent, 1.6)
+    assert faster == {**AGENT, "control": {"max_speed": 8.0, "clip_delta": 0.35}}
+    assert scale_max_speed(agent, 1.0) == agent
+    assert agent["control"]["max_speed"] == 5

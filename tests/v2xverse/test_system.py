@@ -6,6 +6,7 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,3 +163,30 @@ def test_with_a_map_all_lanes_are_rendered(tmp_path: Path) -> None:
     assert not np.array_equal(roads.render_picture(here), part.render_picture(here))
     x, y = roads.centres[len(roads.centres) // 2]
     assert roads.render_picture(Pose(float(x), float(y)))[143:145, 47:49].all()
+
+
+class Listener:
+    """Keeps what is asked, in the place of the child."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    def ask_child(
+        self, words: dict[str, Any], arrays: dict[str, Any], seconds: float
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        self.asked.append(words)
+        return {"kind": words["kind"]}, {}
+
+
+def test_another_speed_is_asked_for_from_the_next_reset_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = V2Xverse.__new__(V2Xverse)
+    child = Listener()
+    for name, value in {"_child": child, "_maps": None, "_patience": 1, "_speed_factor": 1}.items():
+        monkeypatch.setattr(system, name, value, raising=False)
+    for factor in (None, 1.6):
+        if factor is not None:
+            system.scale_speed(factor)
+        system.reset(3, straight())
+    assert child.asked == [
+        {"kind": "reset", "seed": 3, "speed_factor": factor} for factor in (1, 1.6)
+    ]

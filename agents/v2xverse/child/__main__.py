@@ -29,7 +29,7 @@ class Answers:
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the words and arrays that answer a frame."""
         if words["kind"] == "reset":
-            self._stack.reset(words["seed"], arrays["route"])
+            self._stack.reset(words["seed"], arrays["route"], words["speed_factor"])
             return {"kind": "reset"}, {}
         control, together, alone = self._stack.step(words, arrays)
         boxes = {**to_flat_boxes("together", together), **to_flat_boxes("alone", alone)}

@@ -112,13 +112,19 @@ class Stack:
             inference_intermediate_fusion_multiclass=lambda *_, **__: {}
         )
 
-    def reset(self, seed: int, route_xy: Any) -> None:
-        """Start a route: nothing seen is kept."""
+    def reset(self, seed: int, route_xy: Any, speed_factor: float) -> None:
+        """Start a route: nothing seen is kept.
+
+        Args:
+            seed: of the attempt.
+            route_xy: (N, 2) metres in the world.
+            speed_factor: of the configuration's `max_speed`.
+        """
         self._seeded = seed % 2**32
         self._count = 0
         self._core.SAVE_PATH = tempfile.mkdtemp(dir=self._folder)
         self._infer = self._core.PnP_infer(
-            config=self.config,
+            config=scale_max_speed(self.config, speed_factor),
             ego_vehicles_num=1,
             perception_model=self._network,
             planning_model=self._planner,
@@ -206,6 +212,16 @@ class Stack:
         random.seed(seed)
         np.random.seed(seed)
         self._torch.manual_seed(seed)
+
+
+def scale_max_speed(config: dict[str, Any], factor: float) -> dict[str, Any]:
+    """Return an agent's configuration with `control.max_speed` times a factor.
+
+    Its controller (`team_code/v2x_controller.py`) multiplies the speed of the planned waypoints by
+    `max_speed / 5` at every step.
+    """
+    control = {**config["control"], "max_speed": factor * config["control"]["max_speed"]}
+    return {**config, "control": control}
 
 
 class OutputListener:

@@ -22,7 +22,7 @@ from harness.campaign.settings.conditions import build_condition_disturbances
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings
-from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
+from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver, get_speed_factor
 from harness.campaign.settings.links import build_arm_link
 from harness.campaign.settings.message_formats import build_arm_message_format
 from harness.campaign.settings.partner_systems import NamedSystem, get_arm_system
@@ -34,7 +34,7 @@ from harness.channel.links.link import Link
 from harness.channel.messages.message_format import MessageFormat
 from harness.common.errors import UserError
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, PARTNER_FLEET, Arm
-from harness.types.drivers import is_drivable_system
+from harness.types.drivers import is_drivable_system, is_scalable_system
 from harness.types.systems import PrivilegedSystem, System
 from harness.world.brakes import TyreGrip
 from harness.world.partners import Cooperation
@@ -126,9 +126,13 @@ def set_up_driver(settings: CampaignSettings, arm: Arm, system: System | Privile
         return
     with SetUpBlame():
         refuse_file_changes(settings, arm[DRIVER], DRIVER)
-        if not is_drivable_system(system):
+        if is_drivable_system(system):
+            system.use_driver(build_arm_driver(settings, arm))
+            return
+        factor = get_speed_factor(settings, arm[DRIVER])
+        if factor is None or not is_scalable_system(system):
             raise UserError(f"system.{arm.system} {NO_USE_DRIVER}")
-        system.use_driver(build_arm_driver(settings, arm))
+        system.scale_speed(factor)
 
 
 def set_up_link(settings: CampaignSettings, arm: Arm) -> Link | None:

@@ -52,6 +52,11 @@ class RouteAssignment:
         """Those that cannot; their kind says why."""
         return tuple(hazard for hazard in self.hazards if hazard.kind.startswith(NOT_RUN))
 
+    @property
+    def driven_metres(self) -> float:
+        """The metres of road that all driven egos have before them: each senses and is recorded."""
+        return sum(route.length for route in (self.route, *self.further))
+
     def to_json(self) -> str:
         """Return the assignment as text."""
         further = [list_way_columns(route) for route in self.further]

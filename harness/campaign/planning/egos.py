@@ -8,7 +8,7 @@ from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.settings.conditions import build_condition_changes
 from harness.campaign.settings.config import INTERVENTION, find_class
 from harness.campaign.settings.declared import CampaignSettings
-from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver
+from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver, get_speed_factor
 from harness.campaign.settings.fleets import AGENTS, ASSIGNMENT, PLACE
 from harness.campaign.settings.partner_systems import (
     NamedSystem,
@@ -34,7 +34,7 @@ from harness.records.arms import (
     get_absent_value,
 )
 from harness.types.agent_sensors import brings_sensors
-from harness.types.drivers import is_drivable_system, is_intending_driver
+from harness.types.drivers import is_drivable_system, is_intending_driver, is_scalable_system
 
 FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION)
 """Factors whose parts are made for one receiver; with several egos they have not been tried."""
@@ -110,7 +110,8 @@ def refuse_other_fleets(settings: CampaignSettings, arm: Arm, place: str) -> Non
     if arm[DRIVER] == DEFAULT_DRIVER:
         return
     for system in list_driven_systems(settings, arm):
-        if not is_drivable_system(system.kind):
+        at_speed = get_speed_factor(settings, arm[DRIVER]) and is_scalable_system(system.kind)
+        if not (is_drivable_system(system.kind) or at_speed):
             raise UserError(f"{place}, and {system.place} {NO_USE_DRIVER}")
 
 

@@ -73,7 +73,7 @@ def estimate_campaign(
     there = find_finished_tries(folder)
     finished = {key: there[key] for key in plan.attempts if key in there}
     left = [key for key in plan.attempts if key not in finished]
-    metres = {assignment.route.name: assignment.route.length for assignment in plan.assignments}
+    metres = {one.route.name: one.driven_metres for one in plan.assignments}
     # attempts of this campaign are the best measure, else what is remembered of systems
     samples = measure_finished_attempts(finished)
     systems = [] if samples else list(dict.fromkeys(key.arm.system for key in left))

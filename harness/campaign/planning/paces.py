@@ -33,7 +33,7 @@ MOST_BYTES = 1_000_000
 class SystemPace:
     """What attempts of one kind of system took."""
 
-    metres: float  # of their routes
+    metres: float  # of the routes of all their egos
     seconds: float  # of wall-clock
     bytes: float
     attempts: int
@@ -103,7 +103,7 @@ def update_paces(
     """Add what the attempts took that were finished since then."""
     old = set(before)
     new = {key: place for key, place in find_finished_tries(folder).items() if key not in old}
-    metres = {assignment.route.name: assignment.route.length for assignment in plan.assignments}
+    metres = {one.route.name: one.driven_metres for one in plan.assignments}
     paces = read_paces()
     for key in plan.attempts:
         taken = read_attempt_cost(new[key]) if key in new else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from harness.campaign.settings.config import build_part, find_class
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
+from harness.campaign.settings.factor_sweeps import SCALED_DRIVER
 from harness.common.errors import UserError
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, NONE, Arm
-from harness.types.drivers import RouteDriver, is_drivable_system
+from harness.types.drivers import RouteDriver, is_drivable_system, is_scalable_system
 
 NO_USE_DRIVER = "drives by itself: it has no use_driver"
 DRIVEN_BY_ITSELF = "it drives by itself, without use_driver; it is driven under the default only"
@@ -69,13 +71,17 @@ def refuse_two_settings(settings: CampaignSettings, drivers: Iterable[str]) -> N
 
 
 def with_drivers(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
-    """Return the arms under each driver; systems that drive by themselves also have the default."""
+    """Return the arms under each driver; systems that drive by themselves also have the default.
+
+    A system that can cruise at another speed by itself is driven at the speeds that are named.
+    """
     names = list(settings.get(DRIVER, {})) or [DEFAULT_DRIVER]
     alone = find_systems_driving_alone(settings)
+    fitting = {system for system in alone if all(is_at_speed(settings, system, n) for n in names)}
     made = [
         arm.replace_factors(driver=name)
         for arm in arms
-        for name in ([DEFAULT_DRIVER, *names] if arm.system in alone else names)
+        for name in ([DEFAULT_DRIVER, *names] if arm.system in alone - fitting else names)
     ]
     return list(dict.fromkeys(made))
 
@@ -87,15 +93,38 @@ def find_arms_without_driver(settings: CampaignSettings, arms: Iterable[Arm]) ->
         UserError: no system lets one.
     """
     alone, systems = find_systems_driving_alone(settings), settings["system"]
-    if list_named_drivers(settings) and alone and len(alone) == len(systems):
+    named = list_named_drivers(settings)
+    at_speed = any(is_at_speed(settings, system, name) for system in alone for name in named)
+    if named and alone and len(alone) == len(systems) and not at_speed:
         raise UserError(
             f"configuration: {DRIVER} with {', '.join(sorted(alone))}: {DRIVEN_BY_ITSELF}"
         )
     return {
         arm: DRIVEN_BY_ITSELF
         for arm in arms
-        if arm[DRIVER] != DEFAULT_DRIVER and arm.system in alone
+        if arm.system in alone and not is_at_speed(settings, arm.system, arm[DRIVER])
     }
+
+
+def is_at_speed(settings: CampaignSettings, system: str, driver: str) -> bool:
+    """Return whether a system that drives by itself is itself under a driver of an arm.
+
+    It is under the default, and under the default at another speed if it can change its speed.
+    """
+    if driver == DEFAULT_DRIVER:
+        return True
+    part = settings["system"][system]
+    return get_speed_factor(settings, driver) is not None and is_scalable_system(
+        find_class(part["_target_"], f"system.{system}")
+    )
+
+
+def get_speed_factor(settings: CampaignSettings, driver: str) -> float | None:
+    """Return the factor of a driver that is the default at another speed; None for all others."""
+    part: Any = settings.get(DRIVER, {}).get(driver)
+    if not isinstance(part, dict) or part.get("_target_") != SCALED_DRIVER or part.get("driver"):
+        return None
+    return float(part["factor"])
 
 
 def find_systems_driving_alone(settings: CampaignSettings) -> set[str]:

@@ -21,13 +21,17 @@ from harness.records.critical import format_twin_condition
 from harness.records.keys import AttemptKey
 from harness.world.changes.noise_seed import NoiseSeed
 
-LATENCY = "latency"
+LATENCY, LATE_PERCEPTION = "latency", "own_latency"
+AGES = (LATENCY, LATE_PERCEPTION)
+"""Disturbances whose size is an age, of messages or of the ego's perception, s."""
+USUAL_AGES = "0,0.4,0.8,1.2,1.6,2"
 ROUNDING = 1e-9
 DIGITS = 12
 PLACEBO_METRES = 0.002
 """Of a pose error as a placebo; below 1 mm none counts, and 1 mm may be rounded to less."""
 DEFAULTS: Mapping[str, tuple[str, float]] = {
-    LATENCY: ("0,0.4,0.8,1.2,1.6,2", 0.0),  # the finest is a planning step
+    LATENCY: (USUAL_AGES, 0.0),  # the finest is a planning step
+    LATE_PERCEPTION: (USUAL_AGES, 0.0),
     "pose_error": ("0,1,2,3,4", 0.25),
     "loss": ("0,0.25,0.5,0.75,1", 0.0625),
 }
@@ -125,7 +129,7 @@ def build_size_grid(
         raise UserError(f"--of {name}: its size 0 is not `none`; choose another disturbance")
     text, step = DEFAULTS.get(name, ("", 1.0 if SIZES[name].whole else 0.0))
     # ages are delivered in whole planning steps: a finer size is another one
-    if name == LATENCY:
+    if name in AGES:
         step = read_planning_period(settings)
         if finest is not None and not is_whole_number(finest / step):
             raise UserError(

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from agents.driving.driver import Driver
+from harness.types.drivers import RouteDriver
 from harness.types.vocabulary import (
     Boxes,
     Control,
@@ -30,7 +31,7 @@ class Fails(ABC):
     heeds_places = True
 
     def __init__(self) -> None:
-        self._driver = Driver(None)
+        self._driver: RouteDriver = Driver(None)
 
     def reset(self, seed: int, route: Route) -> None:
         self._driver.reset(route)
@@ -71,6 +72,29 @@ class FailsAt(Fails):
         return any(
             above + ROUNDING < age <= to + ROUNDING for age in ages for above, to in self.bands
         )
+
+
+class FailsFar(Fails):
+    """Leaves the road once the ego has moved farther than some metres while a message aged."""
+
+    safe_from_file = True
+    heeds_places = False
+
+    def __init__(self, metres: float) -> None:
+        super().__init__()
+        self.metres = metres
+        self._speed = 0.0
+
+    def use_driver(self, driver: RouteDriver) -> None:
+        self._driver = driver
+
+    def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
+        self._speed = observation.speed
+        return super().step(observation, messages)
+
+    def fails(self, time: float, messages: tuple[Message, ...]) -> bool:
+        ages = [time - message.capture_time for message in messages]
+        return max(ages, default=0.0) * self._speed > self.metres
 
 
 class FailsAway(Fails):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def critical(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def made_up(folder: Path, systems: Mapping[str, str]) -> Path:
+def made_up(folder: Path, systems: Mapping[str, str], *more: str) -> Path:
     """Return a campaign of the systems whose attempts under `none` were not driven."""
     module = "_target_: tests.studies.critical.systems"
     routes = write_route(folder, "hop")
@@ -71,7 +72,7 @@ def made_up(folder: Path, systems: Mapping[str, str]) -> Path:
         "system=[]",
         *(f"+system.{name}={{{module}.{words}}}" for name, words in systems.items()),
         *(f"routes.file={routes / 'routes.xml'}", "routes.hazards=null", "routes.only=null"),
-        *("traffic=none", "interference=none", "seeds=[1]"),
+        *("traffic=none", "interference=none", "seeds=[1]", *more),
     )
     finish(routes / "out", settings)
     return routes / "out"
@@ -231,3 +232,17 @@ def test_the_known_displacement_and_loss_are_between_two_sizes(
         place = CampaignRecords(out / TWINS).find_attempts()[key]
         fates = read_stored_table(place / "messages.parquet", "messages")["fate"]
         assert bool(kind) == ((fates == "lost").sum() > MOST)
+
+
+@ONLY_WITH_ALL
+@pytest.mark.thorough
+def test_every_speed_has_a_critical_age(tmp_path: Path, packages: None) -> None:
+    """A metre takes the ego 0.25 s at 4 m/s, and 0.125 s at 8 m/s."""
+    out = made_up(tmp_path, {"far": "FailsFar, metres: 1.0"}, "sweep.speed=[0.5,1]")
+    words = ("--sizes", "0,0.4", "--placebo", "pose")
+    done = critical(out, *words)
+    assert done.returncode == 0, done.stderr
+    ages = {one.of.arm["driver"]: one.interval for one in read_critical(out, "latency").searched}
+    assert ages == {"speed_0.5": (0.2, 0.4), "default": (0.0, 0.2)}
+    (row,) = csv.DictReader((out / "report" / "critical_latency_differences.csv").open())
+    assert {row[side] for side in "ab"} == {"far/speed_0.5", "far/default"}

@@ -31,7 +31,11 @@ def settings_of(every: int = 4) -> CampaignSettings:
 @pytest.mark.thorough
 @pytest.mark.parametrize(("every", "period"), [(4, 0.2), (1, 0.05), (2, 0.1)])
 def test_ages_are_multiples_of_a_planning_step(every: int, period: float) -> None:
-    grid = build_size_grid("latency", settings_of(every), "0,0.4,2", None)
+    grid, of_perception = (
+        build_size_grid(name, settings_of(every), "0,0.4,2", None)
+        for name in ("latency", "own_latency")
+    )
+    assert of_perception == grid
     assert grid.finest == pytest.approx(period)
     ages = [grid.get_size(number) for number in range(grid.coarse[-1] + 1)]
     assert ages == [round(number * period, 12) for number in range(round(2 / period) + 1)]
@@ -44,6 +48,7 @@ def test_ages_are_multiples_of_a_planning_step(every: int, period: float) -> Non
     ("name", "given", "finest", "complaint"),
     [
         ("latency", None, 0.1, "--finest 0.1: ages are delivered in planning steps of 0.2 s"),
+        ("own_latency", None, 0.1, "--finest 0.1: ages are delivered in planning steps of 0.2 s"),
         ("latency", "0,0.3", None, "0.3 is no multiple of the finest step 0.2"),
         ("latency", "0.2,0.4", None, "0 and larger sizes are needed"),
         ("latency", "0", None, "0 and larger sizes are needed"),

@@ -7,6 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.records.schema import TABLES, VERSION
+from harness.records.writing import EpisodeWriter
+from tests.keys import key_of
+from tests.records.samples import columns
+
 FIRST_KINDS = (
     *("collisions_layout", "collisions_pedestrian", "collisions_vehicle", "outside_route_lanes"),
     *("red_light", "route_dev", "route_timeout", "stop_infraction", "vehicle_blocked"),
@@ -71,3 +76,42 @@ def write_json(file: Path, content: Any) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(content))
     return file
+
+
+OURS = {
+    "0": (0.4, 0.6, ("collision_vehicle",), 0.0),
+    "1": (1.0, 1.0, (), 0.0),
+    "2": (1.0, 0.7 * 0.9, ("red_light", "off_road"), 0.1),
+}
+
+
+def write_our_campaign(folder: Path) -> Path:
+    """Write a campaign of three routes: completion, penalty, counted infractions, share outside."""
+    kinds = {"collision_vehicle": "collisions_vehicle", "red_light": "red_light"}
+    folder.mkdir()
+    (folder / "campaign.yaml").write_text(json.dumps({"schema": VERSION, "settings": {}}))
+    for route, (completion, penalty, infractions, outside) in OURS.items():
+        key = key_of("late", "none", route, 1)
+        messages = {kinds[kind]: ["did"] for kind in infractions if kind in kinds}
+        # one after the end does not count
+        messages["stop_infraction"] = ["later"]
+        record = make_record(
+            f"RouteScenario_{route}_rep1",
+            completion=100 * completion,
+            penalty=penalty,
+            infractions=messages,
+        )
+        record["crucible"] = {
+            "schema": VERSION,
+            "attempt": key.to_record(),
+            "infractions": list(infractions),
+            "outside_share": outside,
+            "completion": completion,
+        }
+        with EpisodeWriter(folder, key, 1) as writer:
+            for table in TABLES:
+                writer.write_table(table, columns(table, 3))
+            writer.write_json("result", record)
+            writer.write_json("timing", {"seconds": {"total": 1.5}})
+            writer.commit_records()
+    return folder

@@ -16,29 +16,25 @@ from analysis.terminal import console
 from crucible.subcommands import dispatch_subcommand
 from harness.common.errors import UserError
 from harness.records.reading import CampaignRecords
-from harness.records.schema import TABLES, VERSION
-from harness.records.writing import EpisodeWriter
 from studies.outside_results.bench2drive import compute_abilities, compute_efficiency, is_success
 from studies.outside_results.driven_route import parse_driven_route
 from studies.outside_results.paired_routes import compare_routes, measure_routes
 from studies.outside_results.reading import (
     ResultSet,
     parse_result_set,
-    parse_route_folder,
     read_result_sets,
 )
 from studies.outside_results.scoring_rules import SCORING_RULES
 from studies.outside_results.totals import compute_set_totals, list_stated_differences
-from studies.outside_results.writing import WRITTEN_FORMS, write_outside_results
+from studies.outside_results.writing import write_outside_results
 from tests.analysis.little import write_little
-from tests.keys import key_of
-from tests.records.samples import columns
 from tests.studies.outside_results.made_up import (
     SECOND_KINDS,
     make_first_file,
     make_merged_file,
     make_record,
     write_json,
+    write_our_campaign,
 )
 
 FIRST, LONGEST, SECOND, BENCH = (
@@ -207,86 +203,6 @@ def test_pairs_take_equal_routes_and_means_of_repetitions() -> None:
     assert score.difference.value == completion.difference.value == pytest.approx(15.0)
     assert score.difference.routes == 2
     assert success.difference.value == 0.0
-
-
-def test_folders_of_v2xverse_name_routes(tmp_path: Path) -> None:
-    for folder, completion in (("r3_repeat0", 50.0), ("r3_repeat1", 70.0), ("town05_ins_c", 100.0)):
-        content = make_first_file([make_record("RouteScenario_0", completion=completion)], 1)
-        write_json(tmp_path / "x" / folder / "ego_vehicle_0" / "results.json", content)
-        # the one above it is empty, and is not read
-        write_json(tmp_path / "x" / folder / "results.json", make_first_file([], 1))
-    (results,) = read_result_sets(tmp_path / "x")
-    assert results.form == "v2xverse"
-    assert [(drive.route, drive.repetition) for drive in results.drives] == [
-        ("3", 0),
-        ("3", 1),
-        ("town05_ins_c", 0),
-    ]
-    # two egos are two routes
-    content = make_first_file([make_record("RouteScenario_0")], 1)
-    write_json(tmp_path / "x" / "r3_repeat0" / "ego_vehicle_1" / "results.json", content)
-    (results,) = read_result_sets(tmp_path / "x")
-    assert {drive.route for drive in results.drives} == {
-        *("3/ego_vehicle_0", "3/ego_vehicle_1", "3", "town05_ins_c")
-    }
-    assert parse_route_folder("routes_repeat2") == ("routes", 2)
-
-
-OURS = {
-    "0": (0.4, 0.6, ("collision_vehicle",), 0.0),
-    "1": (1.0, 1.0, (), 0.0),
-    "2": (1.0, 0.7 * 0.9, ("red_light", "off_road"), 0.1),
-}
-
-
-def write_our_campaign(folder: Path) -> Path:
-    """Write a campaign of three routes: completion, penalty, counted infractions, share outside."""
-    kinds = {"collision_vehicle": "collisions_vehicle", "red_light": "red_light"}
-    folder.mkdir()
-    (folder / "campaign.yaml").write_text(json.dumps({"schema": VERSION, "settings": {}}))
-    for route, (completion, penalty, infractions, outside) in OURS.items():
-        key = key_of("late", "none", route, 1)
-        messages = {kinds[kind]: ["did"] for kind in infractions if kind in kinds}
-        # one after the end does not count
-        messages["stop_infraction"] = ["later"]
-        record = make_record(
-            f"RouteScenario_{route}_rep1",
-            completion=100 * completion,
-            penalty=penalty,
-            infractions=messages,
-        )
-        record["crucible"] = {
-            "schema": VERSION,
-            "attempt": key.to_record(),
-            "infractions": list(infractions),
-            "outside_share": outside,
-            "completion": completion,
-        }
-        with EpisodeWriter(folder, key, 1) as writer:
-            for table in TABLES:
-                writer.write_table(table, columns(table, 3))
-            writer.write_json("result", record)
-            writer.write_json("timing", {"seconds": {"total": 1.5}})
-            writer.commit_records()
-    return folder
-
-
-@pytest.mark.parametrize("form", WRITTEN_FORMS)
-def test_our_campaigns_are_written_and_read_in_every_form(tmp_path: Path, form: str) -> None:
-    campaign = write_our_campaign(tmp_path / "ours")
-    (ours,) = read_result_sets(campaign)
-    expected = {route: 100 * parts[0] * parts[1] for route, parts in OURS.items()}
-    for drive in ours.drives:
-        assert FIRST.compute_score(drive) == pytest.approx(expected[drive.route])
-        assert drive.score == pytest.approx(expected[drive.route])
-    files = write_outside_results(CampaignRecords(campaign), form, tmp_path / "written")
-    assert len(files) == (len(OURS) if form == "v2xverse" else 1)
-    place = next((tmp_path / "written").iterdir())
-    (again,) = read_result_sets(place)
-    assert again.form == form
-    assert {drive.route: drive.score for drive in again.drives} == pytest.approx(expected)
-    assert compute_set_totals(again, FIRST).rescored == 0
-    assert list_stated_differences(again) == []
 
 
 def test_the_command_prints_pairs_and_writes_tables(
