@@ -146,7 +146,8 @@ def pair_outcomes(
     attempts: pd.DataFrame, speeds: tuple[str, str], sweep: str
 ) -> dict[str, SpeedPairs] | None:
     """Return the pairs of a sweep for each outcome; None where it was not driven."""
-    made = {outcome: pair_speeds(attempts, speeds, sweep, outcome) for outcome in MARKS}
+    outcomes = (*MARKS, MEAN_SPEED)
+    made = {outcome: pair_speeds(attempts, speeds, sweep, outcome) for outcome in outcomes}
     return {name: pairs for name, pairs in made.items() if pairs is not None} or None
 
 
@@ -159,7 +160,7 @@ def list_curve_rows(system: str, sweep: str, of: dict[str, SpeedPairs]) -> list[
         of: pairs by outcome.
     """
     rows: list[dict[str, object]] = []
-    score, violated = of[SCORE], of[VIOLATED]
+    score, violated, moved = of[SCORE], of[VIOLATED], of[MEAN_SPEED]
     for number, size in enumerate((0.0, *score.sizes)):
         row: dict[str, object] = {"system": system, "late": SWEEPS[sweep], "delay, s": f"{size:g}"}
         row["pairs"] = len(score.values)
@@ -168,6 +169,7 @@ def list_curve_rows(system: str, sweep: str, of: dict[str, SpeedPairs]) -> list[
             share = estimate_mean(100 * violated.values[:, speed, number], violated.ways)
             row[f"score, {name}"] = format_estimate(points)
             row[f"violations, {name}, %"] = format_estimate(share)
+            row[f"mean speed, {name}, m/s"] = f"{moved.values[:, speed, number].mean():.1f}"
         rows.append(row)
     return rows
 
