@@ -102,7 +102,9 @@ def test_driven_egos_cost_the_metres_of_all_of_them(
     planned, _ = made
     three = replace(
         planned,
-        assignments=[replace(one, further=(one.route, one.route)) for one in planned.assignments],
+        assignments=tuple(
+            replace(one, further=(one.route, one.route)) for one in planned.assignments
+        ),
     )
     pace = SystemPace(metres=100.0, seconds=50.0, bytes=2000.0, attempts=3)
     for paces in ({}, {"ideal_single": pace, "ideal_late": pace}):
