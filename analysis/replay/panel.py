@@ -199,10 +199,8 @@ def render_drive_panel(
     brush = ImageDraw.Draw(image)
     painter = TickPainter(brush, camera, tick, dark)
     present = footage.get_road_users(now)
-    painter.render_partners(step)
     # lines of sight to the other one, below the road users
     others = present.boxes[(present.ids == footage.focus) & (present.ids != EGO)]
-    # on top: the ring, detections, the ego
     for box in others:
         painter.render_sight_lines(step, footage.focus, box)
     for actor, box in zip(present.ids.tolist(), present.boxes, strict=True):
@@ -210,9 +208,11 @@ def render_drive_panel(
             painter.render_road_user(
                 box, step.seen_by.get(actor, frozenset()), step.errors.get(actor, "")
             )
+    # on top: the ring, detections, partners, which may be or hang over road users, and the ego
     for box in others:
         painter.render_ring(box)
     painter.render_detections(step)
+    painter.render_partners(step)
     painter.render_ego_body(present.boxes[present.ids == EGO][0])
     # the end
     if footage.drive.violated and tick >= footage.last:

@@ -17,12 +17,12 @@ def format_cost_sentence(contrasts: ArmContrasts, first: str, second: str) -> st
     """Return what a difference in collisions or score costs in time, for the end of a sentence."""
     table = contrasts.table
     pair = table[(table["arm_a"] == first) & (table["arm_b"] == second)]
-    parts = list(describe_time_costs(pair))
-    return f" Time cost: {'; '.join(parts)}." if parts else " Time cost: not recorded."
+    sentences = "".join(f" {sentence}." for sentence in describe_time_costs(pair))
+    return sentences or " Speed and time to goal: not recorded."
 
 
 def describe_time_costs(pair: pd.DataFrame) -> Iterator[str]:
-    """Yield the differences in speed, and both sides next to `oracle`."""
+    """Yield the differences in speed and in the time to goal, and both sides next to `oracle`."""
     by_measure = {str(row["measure"]): row for _, row in pair.iterrows()}
     speed, share = by_measure.get(SPEED), by_measure.get(OF_ORACLE)
     if speed is not None:
@@ -33,11 +33,11 @@ def describe_time_costs(pair: pd.DataFrame) -> Iterator[str]:
             else ""
         )
         change = format_signed_difference(speed["difference"], 2)
-        yield f"speed where both drove {change} m/s{interval}"
+        yield f"Mean speed over the road that both drove: {change} m/s{interval}"
     if share is not None:
-        yield f"{share['b']:.0f} % of oracle's speed against {share['a']:.0f} %"
+        yield f"Share of oracle's speed: {share['b']:.0f} % against {share['a']:.0f} %"
     goal = by_measure.get(GOAL)
     if goal is not None:
         pairs = int(goal["pairs"])
         both = f"{pairs} pair{'s' * (pairs != 1)} in which both reached it"
-        yield f"time to goal {format_signed_difference(goal['difference'])} s in {both}"
+        yield f"Time to goal: {format_signed_difference(goal['difference'])} s in {both}"

@@ -17,6 +17,7 @@ from analysis.report.gather import ReportContents
 from analysis.report.html import (
     Content,
     Markup,
+    format_counted_noun,
     render_details,
     render_paragraph,
     render_section,
@@ -49,14 +50,15 @@ def render_differences_section(report: ReportContents) -> Markup:
             rendered.append(render_figure(canvas, f"{name}, {family}", note))
     # what the figures mean, and all numbers
     text = (
-        "Attempts are paired by route and seed; 95 % confidence intervals are a bootstrap"
-        " over routes; p is from random sign flips of routes, alone and adjusted for all tests of"
-        " the page. Filled: statistically significant, which means that the interval"
-        " excludes zero, or all routes differ equally, and the page-wide p is below 0.05."
-        " Everything else is not significant, which does not mean equal. Route completion and"
-        " collisions are not among the tests of the page, and neither is the cost in time, which"
-        " the table has too; the time to goal is known where both drives of a pair reached it. Near"
-        " misses are in the section on these."
+        "Attempts are paired by route and seed. 95 % confidence intervals are a bootstrap over"
+        " routes. p is from random sign flips of routes. Page-wide p is adjusted for all tests of"
+        " the page. A difference is statistically significant if its interval excludes zero, or all"
+        " routes differ equally, and page-wide p is below 0.05. Lists show significant differences"
+        " filled, matrices show them framed. All other differences are not significant, which does"
+        " not mean equal. The tests of the page are of driving score and violations only. The table"
+        " also has route completion, collisions, speed and time. In figures, time is the difference"
+        " in the time to goal, over pairs in which both drives reached it. Near misses have a"
+        " section of their own."
     )
     return render_section(
         "differences",
@@ -103,10 +105,14 @@ def render_one_sided_hazards(contrasts: ArmContrasts) -> Iterator[Content]:
     other = [pair.sensitivity.assign(first=pair.a.name, second=pair.b.name) for pair in pairs]
     left_out = sum(pair.left_out for pair in pairs)
     yield render_paragraph(
-        f"In {left_out or 'no'} pair{'s' * (left_out != 1)} a hazard was placed in one arm only"
-        f"{': left out of the tests' if left_out else ''}. Where it was placed in both arms and"
-        " triggered in one only, the pair is kept: whether a"
-        " hazard is triggered depends on the drive.",
+        (
+            f"In {format_counted_noun(left_out, 'pair')} a hazard was placed in one arm only: left"
+            " out of the tests."
+            if left_out
+            else "No pair has a hazard that was placed in one arm only."
+        )
+        + " Pairs with a hazard that was placed in both arms and triggered in one only are kept,"
+        " because whether a hazard is triggered depends on the drive.",
         class_="quiet",
     )
     yield render_details(

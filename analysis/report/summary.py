@@ -33,6 +33,10 @@ DELAY = "interference.latency.Uniform"
 """Ending of the target of a delay with known limits."""
 STEP_MARGIN = 1e-9
 """Of a planning step: a delay of whole steps is not rounded up."""
+PAGE_WIDE = (
+    "Page-wide p is adjusted for all tests of this page. A difference is significant if page-wide p"
+    " is below 0.05 and the interval excludes zero, or all routes differ equally."
+)
 MOST_CONDITIONS = 3
 """Conditions that one question names."""
 MOST_AGES = 4
@@ -45,13 +49,13 @@ def render_summary_section(report: ReportContents) -> Content:
     if not table.list_rows():
         return ""
     answers = [*list_comparison_answers(report), *list_odds_answers(report)]
+    bullets = render_bullets(answers) if answers else Markup()
     steps = describe_planning_steps(report.collection)
     return render_open_section(
         NAME,
         TITLE,
-        render_bullets(answers)
-        if answers
-        else render_paragraph("Nothing to compare: fewer than two arms."),
+        bullets or render_paragraph("Nothing to compare: fewer than two arms."),
+        render_paragraph(PAGE_WIDE, class_="quiet") if "page-wide p" in bullets else "",
         render_overview(report),
         *(render_paragraph(sentence, class_="quiet") for sentence in (steps,) if sentence),
     )

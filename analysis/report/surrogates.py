@@ -42,10 +42,10 @@ def render_surrogates_section(report: ReportContents) -> Markup:
         else ""
     )
     note = (
-        " An arm that buys safety with time is further left and lower. Both axes reach as far as"
-        " the markers, not to 0. A line joins a disturbed arm and the same arm undisturbed. Markers"
-        " that would hide each other are set apart, with a line to the true place. Of more than six"
-        " arms, the table has the intervals."
+        " An arm that collides less because it drives slower is further left and lower. Both axes"
+        " reach as far as the markers, not to 0. A line joins a disturbed arm and the same arm"
+        " undisturbed. Markers that would hide each other are set apart, with a line to the true"
+        " place. Of more than six arms, the table has the intervals."
     )
     caption = render_tag("figcaption", render_tag("b", "Collisions and speed."), note)
     figure = render_tag(

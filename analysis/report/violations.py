@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from analysis.cases import ViolationCase
+from analysis.collection import CampaignCollection
 from analysis.drawing.canvas import Canvas, Circle, Mark, Polyline
 from analysis.drawing.svg import render_inline_svg
 from analysis.figures.birds_eye import SCENERY
@@ -103,7 +104,10 @@ def render_violations_section(report: ReportContents) -> Markup:
             title,
             render_tag(
                 "ul",
-                [render_tag("li", render_case_line(case), id=case.anchor) for case in others],
+                [
+                    render_tag("li", render_case_line(case, report.collection), id=case.anchor)
+                    for case in others
+                ],
                 class_="list",
             ),
             printed=False,
@@ -148,14 +152,18 @@ def render_strip_figure(strip: CaseStrip) -> Markup:
     )
 
 
-def render_case_line(case: ViolationCase) -> Content:
-    """Return one violation in a line."""
-    where = f"{case.title}: {case.what}"
+def render_case_line(case: ViolationCase, collection: CampaignCollection) -> Content:
+    """Return one violation in a line: its folder too, if there are several.
+
+    Packed drives cannot be shown, so that no command stands there.
+    """
+    number = (
+        f"{case.folder}, {case.number} " if len(collection.campaigns) > 1 else f"{case.number} "
+    )
     return [
-        render_tag("b", f"{case.number} "),
-        where,
-        " ",
-        render_tag("code", f"--case {case.number}"),
+        render_tag("b", number),
+        f"{case.title}: {case.what}",
+        "" if case.campaign.packed else [" ", render_tag("code", f"--case {case.number}")],
     ]
 
 

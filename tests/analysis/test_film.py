@@ -166,6 +166,22 @@ def test_road_users_are_where_they_were_and_filled_by_who_sees_them(drive: Repla
     assert shown > 0
 
 
+def test_partners_are_seen_above_road_users(drive: Replayed) -> None:
+    """A roadside unit hangs over parked lorries, and a connected vehicle is a road user itself."""
+    read = driven(drive, CLEAN)
+    tracks = read.tracks[read.tracks["frame"] == 0].set_index("actor_id")
+    place, ego = (tracks.loc[actor, ["x", "y"]].to_numpy(np.float64) / 1e3 for actor in (1, 0))
+    poses = read.poses.copy()
+    poses.loc[poses["kind"].astype(str) != "ego", ["true_x", "true_y"]] = place
+    footage = DriveFootage(replace(read, poses=poses), {}, {}, 0)
+    camera = make_follow_camera(footage.way, float(footage.headings[-1]), PANEL_PIXELS)
+    ground = render_film_ground(read.map, read.scenery, camera, dark=False)
+    image = render_drive_panel(footage, ground, camera=camera, tick=0, dark=False)
+    ahead, aside = ((place - ego) * PANEL_PIXELS / 2 / HALF).tolist()
+    at = (round(PANEL_PIXELS / 2 + aside), round(PANEL_PIXELS * (0.5 + AHEAD) - ahead))
+    assert image.getpixel(at) == ImageColor.getrgb(COLOURS["cooperative"][0])
+
+
 @pytest.mark.parametrize("file", ["tracks", "actors", "scenery"])
 def test_tracks_of_no_drive_are_one_line(drive: Replayed, file: str) -> None:
     read = driven(drive, CLEAN)

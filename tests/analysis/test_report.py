@@ -369,6 +369,18 @@ def test_what_campaigns_have_in_common_is_there_once(tmp_path: Path) -> None:
     assert section.count("Revision") == section.count("Versions") == 1
 
 
+def test_violations_of_several_folders_have_their_folder(tmp_path: Path) -> None:
+    """Numbers count within a folder."""
+    folders = []
+    for name in ("3", "4"):
+        drives = {key_of(*ARM[0], name, 1): Drive(20, "collision_vehicle")}
+        folders.append(write_little(tmp_path / name, ARM, [name], [1], drives=drives))
+    names = [str(folder) for folder in folders]
+    assert main(["report", *names, "--results-only", "--out", str(tmp_path / "out")]) == 0
+    words = Page((tmp_path / "out" / "report.html").read_text()).words
+    assert all(words.count(f"{name}, 1 ") == 1 for name in names)
+
+
 @pytest.mark.parametrize(
     ("note", "sentence"),
     [

@@ -175,6 +175,7 @@ def test_a_packed_study_says_that_packing_left_messages_out(tmp_path: Path) -> N
     why = "There are no pictures: packing left out boxes and messages."
     assert f"1 violation in 2 drives. {why}" in words
     assert "of them shown" not in words
+    assert "--case" not in words  # packed drives cannot be shown
 
 
 def test_ages_are_delays_rounded_up_to_steps(tmp_path: Path) -> None:

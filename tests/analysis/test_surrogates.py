@@ -149,11 +149,12 @@ def test_sentences_carry_the_cost(read: CampaignCollection) -> None:
     text = format_cost_sentence(contrasts, "late/none", "late/latency")
     rows = compare_arms(read, LATE, LATENCY).differences.set_index("measure")
     first, second = (float(rows[side]["speed, % of oracle"]) for side in "ab")
-    assert f"{second:.0f} % of oracle's speed against {first:.0f} %" in text
+    assert f"Share of oracle's speed: {second:.0f} % against {first:.0f} %." in text
     change = float(rows["difference"]["mean speed, m/s"])
-    assert f"speed where both drove {change:+.2f} m/s" in text
-    assert "time to goal +5.0 s in 2 pairs in which both reached it" in text
-    assert format_cost_sentence(contrasts, "late/none", "nothing") == " Time cost: not recorded."
+    assert f"Mean speed over the road that both drove: {change:+.2f} m/s" in text
+    assert "Time to goal: +5.0 s in 2 pairs in which both reached it." in text
+    nothing = format_cost_sentence(contrasts, "late/none", "nothing")
+    assert nothing == " Speed and time to goal: not recorded."
 
 
 @pytest.mark.thorough
@@ -183,10 +184,10 @@ def test_records_without_surrogates_are_shown_as_missing(
     assert main(["report", str(older), "--results-only", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "report.html").read_text()
     assert "Missing: not in the records." in page
-    assert "Time cost: not recorded." in page
+    assert "Speed and time to goal: not recorded." in page
     assert main(["report", str(folder), "--results-only", "--out", str(tmp_path / "new")]) == 0
     page = (tmp_path / "new" / "report.html").read_text()
-    assert "of oracle&#x27;s speed against" in page or "of oracle's speed against" in page
+    assert "Share of oracle&#x27;s speed:" in page or "Share of oracle's speed:" in page
     assert "hard braking without reason" in page
 
 
