@@ -18,25 +18,38 @@ from studies.speed.interaction import SCORE
 from studies.speed.tables import (
     SpeedStudy,
     build_interaction_frame,
-    name_speeds,
     pair_study,
     read_speed_drives,
 )
 
 FIGURES = {"own_latency": "speed-perception.svg", "latency": "speed-messages.svg"}
 """Files of the page's figures, by sweep."""
+SPEEDS = {"slow": "5 m/s", "fast": "8 m/s"}
+"""How the page calls both cruise speeds."""
 
 
 def build_page_tables(study: SpeedStudy) -> list[pd.DataFrame]:
     """Return what delays cost, and the outcomes by delay, of a study with one system."""
-    interactions = build_interaction_frame(study.pairs)
-    return [table.drop(columns="system") for table in (interactions, study.build_curves())]
+    interactions = build_interaction_frame(study.pairs).sort_values(
+        "late", ascending=False, kind="stable"
+    )
+    return [name_page_speeds(table) for table in (interactions, study.build_curves())]
+
+
+def name_page_speeds(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of one system with the page's names of both speeds in its head."""
+    plain = table.drop(columns="system")
+    heads = [str(name) for name in plain]
+    for word, speed in SPEEDS.items():
+        heads = [head.replace(f", {word}", f" at {speed}").replace(word, speed) for head in heads]
+    return plain.set_axis(heads, axis="columns")
 
 
 def render_page_figures(study: SpeedStudy) -> dict[str, str]:
     """Return the figures as SVG, by the names of their files."""
+    slow, fast = (f"cruise speed {speed}" for speed in SPEEDS.values())
     return {
-        FIGURES[sweep]: render_svg_file(render_speed_figure(of[SCORE], name_speeds(study.speeds)))
+        FIGURES[sweep]: render_svg_file(render_speed_figure(of[SCORE], (slow, fast)))
         for (_, sweep), of in study.pairs.items()
     }
 
