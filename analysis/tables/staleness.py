@@ -6,6 +6,9 @@ ego among fast vehicles is stale by what they move, one of a fast ego by what it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
@@ -20,7 +23,11 @@ from harness.types.vocabulary import Floats, Pose
 
 AGE = "age, s"
 EGO_SPEED, EGO_MOVED = "ego, m/s", "ego moved, m"
+OWN_AGE, OWN_MOVED = "own perception, s", "ego moved since, m"
+"""Of the ego's own perception, where that is late."""
 VEHICLE_SPEED, VEHICLES_MOVED = "vehicles, m/s", "vehicles moved, m"
+OWN_SUMS = ("answered", "answer_age", "answer_moved")
+"""In `crucible.messages` of a result."""
 BOX_COLUMNS = ["frame", "actor_id", "x", "y", "z"]
 POSE_PARTS = ("x", "y", "z", "yaw", "pitch", "roll")
 
@@ -31,6 +38,7 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
         {
             "row": row,
             **sum_ego_motion(frames),
+            **sum_own_ages(campaign.read_result(key)),
             **sum_vehicle_motion(campaign, key, frames),
         }
         for row, campaign, key in collection.iterate_attempts()
@@ -39,19 +47,27 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
     arm = collection.factors
     attempts = collection.attempts.reset_index(drop=True)[[*arm, "cluster"]]
     joined = attempts.rename_axis("row").reset_index().merge(pd.DataFrame(sums), on="row")
+    own = {
+        OWN_AGE: make_ratio_measure("answer_age", "answered"),
+        OWN_MOVED: make_ratio_measure("answer_moved", "answered"),
+    }
     measures = {
         AGE: make_ratio_measure("age", "steps_heard"),
         EGO_SPEED: make_ratio_measure("ego_speed", "steps"),
         EGO_MOVED: make_ratio_measure("ego_moved", "steps_heard"),
         VEHICLE_SPEED: make_ratio_measure("vehicle_speed", "vehicles"),
         VEHICLES_MOVED: make_ratio_measure("vehicles_moved", "vehicles_heard"),
+        **(own if joined["answered"].any() else {}),
     }
     return EstimatesTable(
         name="staleness",
         title="Age of the oldest message at a planning step, what moved in that time, mean speeds",
         by=arm,
         cells=estimate_cells(joined, arm, measures),
-        digits={AGE: 3, **dict.fromkeys((EGO_MOVED, VEHICLES_MOVED), 2)},
+        digits={
+            **dict.fromkeys((AGE, OWN_AGE), 3),
+            **dict.fromkeys((EGO_MOVED, VEHICLES_MOVED, OWN_MOVED), 2),
+        },
         arm=len(arm),
     )
 
@@ -67,6 +83,16 @@ def sum_ego_motion(frames: pd.DataFrame) -> dict[str, float]:
         "ego_speed": float(speed.sum()),
         "ego_moved": float((age * speed[heard]).sum()),
     }
+
+
+def sum_own_ages(result: Mapping[str, Any]) -> dict[str, float]:
+    """Return an attempt's sums over steps at which a late answer of the ego's perception acted.
+
+    Args:
+        result: of the attempt; without `own_latency` it has none of them.
+    """
+    messages = result["crucible"]["messages"]
+    return {name: float(messages.get(name, 0.0)) for name in OWN_SUMS}
 
 
 def sum_vehicle_motion(

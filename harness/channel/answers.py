@@ -7,8 +7,10 @@ answer arrives, the driver is given no boxes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from harness.channel.delivery_rule import SAME_MOMENT
 from harness.channel.disturbance import Disturbance
@@ -29,18 +31,66 @@ class WaitingAnswer:
     arrives: float  # s of simulated time
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingControl:
+    """What a system that drives by itself answered at a moment, and when the vehicle gets it."""
+
+    control: Control
+    observation: Observation  # of the ego at that moment
+    arrives: float  # s of simulated time
+
+
+Waiting = TypeVar("Waiting", WaitingAnswer, WaitingControl)
+
+
+def find_newest(waiting: Sequence[Waiting], now: float) -> Waiting | None:
+    """Return the newest that has arrived by now, s of simulated time."""
+    arrived = [one for one in waiting if one.arrives <= now + SAME_MOMENT]
+    return max(arrived, key=lambda one: one.observation.frame, default=None)
+
+
+def drop_older(waiting: Sequence[Waiting], newest: Waiting) -> list[Waiting]:
+    """Return what may still be used once the newest is there."""
+    return [one for one in waiting if one.observation.frame >= newest.observation.frame]
+
+
+@dataclass(slots=True, kw_only=True)
+class HeldAnswers:
+    """What waiting came to, over the steps of an episode.
+
+    Attributes:
+        held: steps at which the driver had no answer of that step.
+        answered: steps at which it had an answer.
+        age: s from the sweep to the driver, summed over the answered steps.
+        moved: m between the ego's places then and now, as it believes, summed likewise.
+    """
+
+    held: int = 0
+    answered: int = 0
+    age: float = 0.0
+    moved: float = 0.0
+
+    def count_answer(self, then: Observation, now: Observation) -> None:
+        """Count a step at which the driver has an answer of an observation."""
+        self.held += then.frame != now.frame
+        self.answered += 1
+        self.age += now.time - then.time
+        places = ((pose.x, pose.y) for pose in (then.lidar_in_world, now.lidar_in_world))
+        self.moved += math.dist(*places)
+
+
 class AnswerQueue:
     """One episode's answers between perception and driving."""
 
     def __init__(self, disturbances: Sequence[Disturbance]) -> None:
         self.disturbances = [one for one in disturbances if one.of_answers]
-        self.held = 0  # planning steps at which the driver was given no answer of that step
+        self.count = HeldAnswers()
         self._waiting: list[WaitingAnswer] = []
-        self._controls: list[tuple[float, int, Control]] = []  # arrival, frame, control
+        self._controls: list[WaitingControl] = []
 
     def reset_queue(self) -> None:
         """Start an episode without answers."""
-        self.held, self._waiting, self._controls = 0, [], []
+        self.count, self._waiting, self._controls = HeldAnswers(), [], []
 
     def hold_control(self, control: Control, observation: Observation) -> Control:
         """Take the control of this tick; return the newest one that has arrived.
@@ -53,15 +103,18 @@ class AnswerQueue:
             observation: of the ego now.
         """
         delay = self._count_delays(observation)
-        self._controls.append((observation.time + delay, observation.frame, control))
-        arrived = [one for one in self._controls if one[0] <= observation.time + SAME_MOMENT]
-        newest = max(arrived, key=lambda one: one[1], default=None)
+        self._controls.append(
+            WaitingControl(
+                control=control, observation=observation, arrives=observation.time + delay
+            )
+        )
+        newest = find_newest(self._controls, observation.time)
         if newest is None:
-            self.held += 1
+            self.count.held += 1
             return STANDING
-        self._controls = [one for one in self._controls if one[1] >= newest[1]]
-        self.held += newest[1] != observation.frame
-        return newest[2]
+        self._controls = drop_older(self._controls, newest)
+        self.count.count_answer(newest.observation, observation)
+        return newest.control
 
     def hold_answer(self, perceived: Perceived, observation: Observation) -> Perceived:
         """Take the answer of this planning step; return the one that the driver has.
@@ -80,18 +133,15 @@ class AnswerQueue:
                 arrives=observation.time + self._count_delays(observation),
             )
         )
-        # the newest that has arrived; it stays until a newer one does
-        arrived = [one for one in self._waiting if one.arrives <= observation.time + SAME_MOMENT]
-        newest = max(arrived, key=lambda one: one.observation.frame, default=None)
+        newest = find_newest(self._waiting, observation.time)
         if newest is None:
-            self.held += 1
+            self.count.held += 1
             return NOTHING_YET
-        self._waiting = [
-            one for one in self._waiting if one.observation.frame >= newest.observation.frame
-        ]
+        # it stays until a newer one arrives
+        self._waiting = drop_older(self._waiting, newest)
+        self.count.count_answer(newest.observation, observation)
         if newest.observation.frame == observation.frame:
             return perceived
-        self.held += 1
         # from where the ego believed to be then to where it believes to be now
         then, now = newest.observation.lidar_in_world, observation.lidar_in_world
         return Perceived(

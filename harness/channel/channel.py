@@ -156,7 +156,7 @@ class Channel:
             observation: of the ego.
         """
         given = self.answers.hold_control(control, observation)
-        self.audit.tally.effects.held = self.answers.held
+        self._count_held()
         return given
 
     def hold_answer(self, perceived: Perceived, observation: Observation) -> Perceived:
@@ -170,8 +170,14 @@ class Channel:
             Boxes in the ego's LiDAR frame of this moment.
         """
         given = self.answers.hold_answer(perceived, observation)
-        self.audit.tally.effects.held = self.answers.held
+        self._count_held()
         return given
+
+    def _count_held(self) -> None:
+        """Give the tally what waiting came to by now."""
+        effects, count = self.audit.tally.effects, self.answers.count
+        effects.held, effects.answered = count.held, count.answered
+        effects.answer_age, effects.answer_moved = count.age, count.moved
 
     def sense_sweep(
         self,

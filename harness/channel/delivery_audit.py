@@ -273,7 +273,8 @@ class DeliveryAudit:
         if not any(disturbance.of_clocks for disturbance in self.disturbances):
             del effects["misdated"]
         if not any(disturbance.of_answers for disturbance in self.disturbances):
-            del effects["held"]
+            for name in ("held", "answered", "answer_age", "answer_moved"):
+                del effects[name]
         return {
             "sent": len(self.records),
             "used": sum(record.uses > 0 for record in self.records.values()),

@@ -66,6 +66,9 @@ class MessageEffects:
     sensed: int = 0  # sweeps not as in dry air, and looks of disturbed cameras; the ego's too
     misdated: int = 0  # of uses, with another stamp than the time of capture
     held: int = 0  # planning steps at which the driver had no answer of that step
+    answered: int = 0  # planning steps at which it had one
+    answer_age: float = 0.0  # s, of the answers that it had, summed
+    answer_moved: float = 0.0  # m that the ego moved since these answers' sweeps, summed
 
     @property
     def none(self) -> bool:

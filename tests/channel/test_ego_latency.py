@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -52,6 +53,13 @@ def test_the_driver_has_the_newest_answer_that_is_old_enough_where_it_stood(
     assert record["held"] == 20
     assert record["disturbances"] == {"own_latency": 20}
     assert not channel.audit.tally.effects.none
+    # the driver has an answer from the first delay on, and each is so many steps old
+    assert record["answered"] == 20 - late
+    places = [observation("ego", "ego", step).lidar_in_world for step in range(20)]
+    moved = [math.dist((a.x, a.y), (b.x, b.y)) for a, b in zip(places, places[late:], strict=False)]
+    assert record["answer_moved"] == pytest.approx(sum(moved))
+    step_seconds = observation("ego", "ego", 1).time - observation("ego", "ego", 0).time
+    assert record["answer_age"] == pytest.approx((20 - late) * late * step_seconds)
 
 
 def test_delays_add_up() -> None:
@@ -72,7 +80,9 @@ def test_one_sample_for_an_episode() -> None:
 def test_without_it_nothing_waits() -> None:
     channel, given = hold(latency.Fixed(0.4))
     assert [len(boxes) for boxes in given] == list(range(1, 21))
-    assert "held" not in channel.audit.build_record()
+    assert not {"held", "answered", "answer_age", "answer_moved"} & set(
+        channel.audit.build_record()
+    )
     assert not Channel([Fixed(0.0)]).of_answers
 
 
