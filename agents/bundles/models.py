@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from harness.common.command_registry import CommandDeclaration
@@ -113,7 +114,8 @@ def check_models(options: argparse.Namespace) -> int:
     from rich.text import Text  # noqa: PLC0415
 
     from agents.bundles.bundle import find_bundles  # noqa: PLC0415
-    from agents.bundles.bundle_check import HEAD, check_bundle  # noqa: PLC0415
+    from agents.bundles.bundle_check import HEAD, CheckedBundle, check_bundle  # noqa: PLC0415
+    from agents.bundles.own_weights import check_own_weights, find_own_weights  # noqa: PLC0415
     from agents.bundles.scene_measuring import (  # noqa: PLC0415
         measure_bundles,
         refuse_scene_options,
@@ -126,17 +128,20 @@ def check_models(options: argparse.Namespace) -> int:
     if not options.folder.is_dir():
         raise UserError(f"{options.folder}: no such folder")
     refuse_scene_options(options)
-    folders = list(find_bundles(options.folder))
-    if not folders:
+    checks: list[tuple[Path, Callable[[Path], CheckedBundle]]] = [
+        *((folder, check_bundle) for folder in find_bundles(options.folder)),
+        *((file, check_own_weights) for file in find_own_weights(options.folder)),
+    ]
+    if not checks:
         raise UserError(
-            f"{options.folder}: no model in it: a folder of one has a config.yaml, or the folders"
-            " perception and planner"
+            f"{options.folder}: no model in it: a folder of one has a config.yaml, the folders"
+            " perception and planner, or NAME.safetensors with NAME.json"
         )
     console = Console()
     checked = []
-    with show_bar("models", len(folders), console=console) as bar:
-        for folder in folders:
-            checked.append(check_bundle(folder))
+    with show_bar("models", len(checks), console=console) as bar:
+        for place, check in checks:
+            checked.append(check(place))
             bar.advance()
     table = FittingTable(*HEAD)
     for one in checked:

@@ -1,0 +1,119 @@
+"""Weights of Crucible's own networks, as `crucible models check` sees them: a file and its card."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agents.bundles.bundle import DEPTH, ModelBundle, get_part
+from agents.bundles.bundle_check import CheckedBundle, count_parameters
+from harness.common.errors import UserError
+from harness.common.findings import Finding
+from harness.common.safe_reading import read_json_within
+
+WEIGHTS, CARD = ".safetensors", ".json"
+OURS = "Crucible"
+DATA_SET = "carlite"
+CAMERA_KEYS = "camera."
+"""Keys of weights that encode pictures."""
+
+
+def find_own_weights(folder: Path) -> Iterator[Path]:
+    """Yield files of weights with a card beside them, up to four folders below."""
+    for place, inner, files in os.walk(folder):
+        inner.sort()
+        here = Path(place)
+        for name in sorted(files):
+            file = here / name
+            if file.suffix == WEIGHTS and file.with_suffix(CARD).name in files:
+                yield file
+        if len(here.relative_to(folder).parts) >= DEPTH:
+            inner.clear()
+
+
+def check_own_weights(file: Path) -> CheckedBundle:
+    """Return what is found of a file of weights; what is refused in it is a failed finding."""
+    bundle: ModelBundle | None = None
+    parameters: int | None = None
+    try:
+        card = read_card(file)
+        bundle = make_own_bundle(file, card)
+        parameters = count_own_parameters(file, card)
+        findings = tuple(describe_own_weights(card, parameters))
+    except (UserError, OSError, ValueError) as problem:
+        findings = (Finding("weights", "failed", " ".join(str(problem).split())),)
+    return CheckedBundle(folder=file, bundle=bundle, parameters=parameters, findings=findings)
+
+
+def read_card(file: Path) -> Mapping[str, Any]:
+    """Return the card beside weights.
+
+    Raises:
+        UserError: it is none, or names no network of ours.
+    """
+    from agents.perception.designs import SIZES  # noqa: PLC0415 - needs torch
+    from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
+
+    place = file.with_suffix(CARD)
+    card = read_json_within(place, within=place.parent)
+    if not isinstance(card, Mapping) or card.get("scheme") not in SCHEMES:
+        raise UserError(f"{place.name} names no fusion scheme of Crucible")
+    if card.get("size") not in SIZES:
+        raise UserError(f"{place.name}: size must be {' or '.join(SIZES)}")
+    return card
+
+
+def count_own_parameters(file: Path, card: Mapping[str, Any]) -> int:
+    """Return the parameters of weights that fit the network of their card.
+
+    Raises:
+        UserError: they do not fit, or are no weights.
+    """
+    from agents.perception.cameras.systems import load_seeing_network  # noqa: PLC0415
+    from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
+    from agents.perception.loading import load_network, read_weights  # noqa: PLC0415
+
+    state = read_weights(file)
+    if not all(bool(numbers.isfinite().all()) for numbers in state.values()):
+        raise UserError(f"{file.name}: numbers that are not finite")
+    fusion = SCHEMES[card["scheme"]]()
+    if any(key.startswith(CAMERA_KEYS) for key in state):
+        load_seeing_network(fusion, str(file))
+    else:
+        load_network(fusion, card["size"], str(file))
+    return count_parameters(state)
+
+
+def make_own_bundle(file: Path, card: Mapping[str, Any]) -> ModelBundle:
+    """Return weights of ours in the form of a published model."""
+    from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
+
+    grid = SCHEMES[card["scheme"]]().choose_design(card["size"]).grid
+    return ModelBundle(
+        folder=file.parent,
+        form=OURS,
+        settings={
+            "model": {"core_method": f"{card['scheme']}, {card['size']}"},
+            "preprocess": {"cav_lidar_range": [*grid.low, *grid.high]},
+        },
+        meta={"id": f"{file.parent.name}/{file.stem}", "compatibility": {"dataset": DATA_SET}},
+    )
+
+
+def describe_own_weights(card: Mapping[str, Any], parameters: int) -> Iterator[Finding]:
+    """Yield what the card says of weights that fit."""
+    if card.get("parameters") != parameters:
+        said = card.get("parameters")
+        yield Finding("weights", "failed", f"{parameters:,} parameters; the card says {said}")
+    else:
+        yield Finding("weights", "passed", f"they fit the network, {parameters:,} parameters")
+    best = get_part(card, "best on held-out scenarios")
+    if isinstance(best.get("mean"), float):
+        seen = best.get("truth visible to", "anyone")
+        yield Finding(
+            "precision",
+            "note",
+            f"the card: mean AP {best['mean']:.3f} on held-out scenarios, truth visible to {seen}",
+        )
