@@ -115,7 +115,7 @@ def check_models(options: argparse.Namespace) -> int:
 
     from agents.bundles.bundle import find_bundles  # noqa: PLC0415
     from agents.bundles.bundle_check import HEAD, CheckedBundle, check_bundle  # noqa: PLC0415
-    from agents.bundles.own_weights import check_own_weights, find_own_weights  # noqa: PLC0415
+    from agents.bundles.crucible_weights import check_crucible_weights, find_crucible_weights  # noqa: PLC0415
     from agents.bundles.scene_measuring import (  # noqa: PLC0415
         measure_bundles,
         refuse_scene_options,
@@ -130,7 +130,7 @@ def check_models(options: argparse.Namespace) -> int:
     refuse_scene_options(options)
     checks: list[tuple[Path, Callable[[Path], CheckedBundle]]] = [
         *((folder, check_bundle) for folder in find_bundles(options.folder)),
-        *((file, check_own_weights) for file in find_own_weights(options.folder)),
+        *((file, check_crucible_weights) for file in find_crucible_weights(options.folder)),
     ]
     if not checks:
         raise UserError(

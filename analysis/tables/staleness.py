@@ -23,10 +23,10 @@ from harness.types.vocabulary import Floats, Pose
 
 AGE = "age, s"
 EGO_SPEED, EGO_MOVED = "ego, m/s", "ego moved, m"
-OWN_AGE, OWN_MOVED = "own perception, s", "ego moved since, m"
-"""Of the ego's own perception, where that is late."""
+PERCEPTION_AGE, PERCEPTION_MOVED = "perception, s", "ego moved since, m"
+"""Of the perception of the ego, where that is late."""
 VEHICLE_SPEED, VEHICLES_MOVED = "vehicles, m/s", "vehicles moved, m"
-OWN_SUMS = ("answered", "answer_age", "answer_moved")
+PERCEPTION_SUMS = ("answered", "answer_age", "answer_moved")
 """In `crucible.messages` of a result."""
 BOX_COLUMNS = ["frame", "actor_id", "x", "y", "z"]
 POSE_PARTS = ("x", "y", "z", "yaw", "pitch", "roll")
@@ -38,7 +38,7 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
         {
             "row": row,
             **sum_ego_motion(frames),
-            **sum_own_ages(campaign.read_result(key)),
+            **sum_perception_ages(campaign.read_result(key)),
             **sum_vehicle_motion(campaign, key, frames),
         }
         for row, campaign, key in collection.iterate_attempts()
@@ -47,9 +47,9 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
     arm = collection.factors
     attempts = collection.attempts.reset_index(drop=True)[[*arm, "cluster"]]
     joined = attempts.rename_axis("row").reset_index().merge(pd.DataFrame(sums), on="row")
-    own = {
-        OWN_AGE: make_ratio_measure("answer_age", "answered"),
-        OWN_MOVED: make_ratio_measure("answer_moved", "answered"),
+    perception = {
+        PERCEPTION_AGE: make_ratio_measure("answer_age", "answered"),
+        PERCEPTION_MOVED: make_ratio_measure("answer_moved", "answered"),
     }
     measures = {
         AGE: make_ratio_measure("age", "steps_heard"),
@@ -57,7 +57,7 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
         EGO_MOVED: make_ratio_measure("ego_moved", "steps_heard"),
         VEHICLE_SPEED: make_ratio_measure("vehicle_speed", "vehicles"),
         VEHICLES_MOVED: make_ratio_measure("vehicles_moved", "vehicles_heard"),
-        **(own if joined["answered"].any() else {}),
+        **(perception if joined["answered"].any() else {}),
     }
     return EstimatesTable(
         name="staleness",
@@ -65,8 +65,8 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
         by=arm,
         cells=estimate_cells(joined, arm, measures),
         digits={
-            **dict.fromkeys((AGE, OWN_AGE), 3),
-            **dict.fromkeys((EGO_MOVED, VEHICLES_MOVED, OWN_MOVED), 2),
+            **dict.fromkeys((AGE, PERCEPTION_AGE), 3),
+            **dict.fromkeys((EGO_MOVED, VEHICLES_MOVED, PERCEPTION_MOVED), 2),
         },
         arm=len(arm),
     )
@@ -85,14 +85,14 @@ def sum_ego_motion(frames: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def sum_own_ages(result: Mapping[str, Any]) -> dict[str, float]:
+def sum_perception_ages(result: Mapping[str, Any]) -> dict[str, float]:
     """Return an attempt's sums over steps at which a late answer of the ego's perception acted.
 
     Args:
         result: of the attempt; without `own_latency` it has none of them.
     """
     messages = result["crucible"]["messages"]
-    return {name: float(messages.get(name, 0.0)) for name in OWN_SUMS}
+    return {name: float(messages.get(name, 0.0)) for name in PERCEPTION_SUMS}
 
 
 def sum_vehicle_motion(

@@ -12,7 +12,12 @@ import pytest
 
 from analysis.collection import collect_campaigns
 from analysis.sweeps import iterate_condition_sweeps
-from analysis.tables.staleness import EGO_SPEED, OWN_AGE, OWN_MOVED, build_staleness_table
+from analysis.tables.staleness import (
+    EGO_SPEED,
+    PERCEPTION_AGE,
+    PERCEPTION_MOVED,
+    build_staleness_table,
+)
 from harness.campaign.planning.plan import plan_campaign
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.types.geometry import transform_boxes
@@ -143,11 +148,11 @@ def test_the_records_have_what_the_driver_was_given(driven: Path) -> None:
 def test_the_table_of_ages_has_that_of_perception(driven: Path) -> None:
     cells = dict(build_staleness_table(collect_campaigns([driven])).list_rows())
     by_condition = {condition: row for (*_, condition), row in cells.items()}
-    assert math.isnan(by_condition["none"][OWN_AGE].value)
+    assert math.isnan(by_condition["none"][PERCEPTION_AGE].value)
     late = by_condition["own_latency=0.4"]
-    assert late[OWN_AGE].value == pytest.approx(0.4)
+    assert late[PERCEPTION_AGE].value == pytest.approx(0.4)
     # the ego's mean speed counts the steps before the first answer as well
-    assert late[OWN_MOVED].value == pytest.approx(0.4 * late[EGO_SPEED].value, rel=0.2)
+    assert late[PERCEPTION_MOVED].value == pytest.approx(0.4 * late[EGO_SPEED].value, rel=0.2)
 
 
 def test_sizes_of_it_are_a_sweep_for_the_analysis() -> None:

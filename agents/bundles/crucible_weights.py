@@ -20,8 +20,8 @@ CAMERA_KEYS = "camera."
 """Keys of weights that encode pictures."""
 
 
-def find_own_weights(folder: Path) -> Iterator[Path]:
-    """Yield files of weights with a card beside them, up to four folders below."""
+def find_crucible_weights(folder: Path) -> Iterator[Path]:
+    """Yield files of weights with a card next to them, up to four folders below."""
     for place, inner, files in os.walk(folder):
         inner.sort()
         here = Path(place)
@@ -33,22 +33,22 @@ def find_own_weights(folder: Path) -> Iterator[Path]:
             inner.clear()
 
 
-def check_own_weights(file: Path) -> CheckedBundle:
+def check_crucible_weights(file: Path) -> CheckedBundle:
     """Return what is found of a file of weights; what is refused in it is a failed finding."""
     bundle: ModelBundle | None = None
     parameters: int | None = None
     try:
         card = read_card(file)
-        bundle = make_own_bundle(file, card)
-        parameters = count_own_parameters(file, card)
-        findings = tuple(describe_own_weights(card, parameters))
+        bundle = make_crucible_bundle(file, card)
+        parameters = count_crucible_parameters(file, card)
+        findings = tuple(describe_crucible_weights(card, parameters))
     except (UserError, OSError, ValueError) as problem:
         findings = (Finding("weights", "failed", " ".join(str(problem).split())),)
     return CheckedBundle(folder=file, bundle=bundle, parameters=parameters, findings=findings)
 
 
 def read_card(file: Path) -> Mapping[str, Any]:
-    """Return the card beside weights.
+    """Return the card next to weights.
 
     Raises:
         UserError: it is none, or names no network of ours.
@@ -65,7 +65,7 @@ def read_card(file: Path) -> Mapping[str, Any]:
     return card
 
 
-def count_own_parameters(file: Path, card: Mapping[str, Any]) -> int:
+def count_crucible_parameters(file: Path, card: Mapping[str, Any]) -> int:
     """Return the parameters of weights that fit the network of their card.
 
     Raises:
@@ -86,7 +86,7 @@ def count_own_parameters(file: Path, card: Mapping[str, Any]) -> int:
     return count_parameters(state)
 
 
-def make_own_bundle(file: Path, card: Mapping[str, Any]) -> ModelBundle:
+def make_crucible_bundle(file: Path, card: Mapping[str, Any]) -> ModelBundle:
     """Return weights of ours in the form of a published model."""
     from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def make_own_bundle(file: Path, card: Mapping[str, Any]) -> ModelBundle:
     )
 
 
-def describe_own_weights(card: Mapping[str, Any], parameters: int) -> Iterator[Finding]:
+def describe_crucible_weights(card: Mapping[str, Any], parameters: int) -> Iterator[Finding]:
     """Yield what the card says of weights that fit."""
     if card.get("parameters") != parameters:
         said = card.get("parameters")

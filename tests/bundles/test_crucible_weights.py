@@ -1,4 +1,4 @@
-"""Weights of our own in `crucible models check`: those that ship, and broken copies."""
+"""Crucible's weights in `crucible models check`: those that ship, and broken copies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from agents.bundles.own_weights import OURS, check_own_weights, find_own_weights
+from agents.bundles.crucible_weights import OURS, check_crucible_weights, find_crucible_weights
 from agents.perception.loading import FOLDER
 from crucible.subcommands import dispatch_subcommand
 
@@ -25,9 +25,9 @@ def copied(tmp_path: Path) -> Path:
 
 def test_shipped_weights_fit_the_networks_of_their_cards() -> None:
     files = [FOLDER / "lite_fcooper.safetensors", FOLDER / "cameras" / "lite_single.safetensors"]
-    assert set(files) <= set(find_own_weights(FOLDER))
+    assert set(files) <= set(find_crucible_weights(FOLDER))
     for file in files:
-        checked = check_own_weights(file)
+        checked = check_crucible_weights(file)
         assert checked.verdict == "passed"
         card = json.loads(file.with_suffix(".json").read_text())
         assert checked.parameters == card["parameters"]
@@ -39,9 +39,9 @@ def test_shipped_weights_fit_the_networks_of_their_cards() -> None:
 
 
 def test_weights_without_a_card_are_no_bundle(copied: Path) -> None:
-    assert list(find_own_weights(copied.parent)) == [copied]
+    assert list(find_crucible_weights(copied.parent)) == [copied]
     copied.with_suffix(".json").unlink()
-    assert not list(find_own_weights(copied.parent))
+    assert not list(find_crucible_weights(copied.parent))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_card_of_another_network_fails(
 ) -> None:
     card = copied.with_suffix(".json")
     card.write_text(json.dumps({**json.loads(card.read_text()), **change}))
-    checked = check_own_weights(copied)
+    checked = check_crucible_weights(copied)
     assert checked.verdict == "failed"
     assert words in str(checked.findings)
 
@@ -67,11 +67,11 @@ def test_broken_files_fail_in_one_line(copied: Path, capsys: pytest.CaptureFixtu
     state = load_file(copied)
     name = next(key for key, numbers in state.items() if numbers.is_floating_point())
     save_file({**state, name: torch.full_like(state[name], float("nan"))}, copied)
-    assert "not finite" in str(check_own_weights(copied).findings)
+    assert "not finite" in str(check_crucible_weights(copied).findings)
     copied.write_bytes(b"no weights")
-    assert check_own_weights(copied).verdict == "failed"
+    assert check_crucible_weights(copied).verdict == "failed"
     copied.with_suffix(".json").write_text("[")
-    assert check_own_weights(copied).verdict == "failed"
+    assert check_crucible_weights(copied).verdict == "failed"
     # the command says so, with the others
     assert dispatch_subcommand(["models", "check", str(copied.parent)]) == 1
     output = capsys.readouterr().out
