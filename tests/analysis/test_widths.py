@@ -11,13 +11,20 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from agents.perception.loading import FOLDER
 from crucible.commandline import start_subcommand
 from tests.analysis import test_attack_table, test_radio_table
+from tests.analysis.interventions import repair, write_interventions
+from tests.analysis.little import Drive
 from tests.analysis.test_fitting_table import split_words
 from tests.conftest import ROOT
+from tests.studies.causes import test_causes
+from tests.studies.speed import test_command
 
 WIDTHS = (60, 80, 120, 200)
 NO_EDGE = 10_000
+NO_CAMPAIGN = ("metamorphic", "plugins", "power", "models")
+"""Commands that read no campaign."""
 print_objects = Console.print
 
 
@@ -48,6 +55,24 @@ def write_radios(folder: Path) -> Path:
     return test_radio_table.write_campaign(folder / "radios")
 
 
+def write_speeds(folder: Path) -> Path:
+    """Write a campaign at two speeds."""
+    return test_command.write_speeds(folder / "speeds")
+
+
+def write_causes(folder: Path) -> Path:
+    """Write a campaign on a radio with parts switched off."""
+    return test_causes.write_causes(folder / "causes", test_causes.ARMS, routes=2)
+
+
+def write_repairs(folder: Path) -> Path:
+    """Write a campaign with interventions."""
+    arms = {"repair_CCME": repair("CCME"), "repair_LADE": repair("LADE")}
+    return write_interventions(
+        folder / "repairs", arms, lambda *_: Drive(12, "collision_vehicle"), routes=3
+    )
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "least"),
@@ -60,6 +85,8 @@ def write_radios(folder: Path) -> Path:
         (["replay", "--list"], 40),
         (["metamorphic", "list"], 150),
         (["plugins"], 100),
+        (["power", "--routes=19", "--seeds=1", "--difference=0.2", "--campaigns=20"], 20),
+        (["models", "check", str(FOLDER / "robust")], 40),
     ],
     ids=lambda given: given[0] if isinstance(given, list) else "",
 )
@@ -68,7 +95,7 @@ def test_commands_break_no_word(
 ) -> None:
     prints = KeptPrints(monkeypatch)
     command, *more = words
-    folder = [] if command in ("metamorphic", "plugins") else [str(little)]
+    folder = [] if command in NO_CAMPAIGN else [str(little)]
     out = ["--out", str(tmp_path)] if command in ("tables", "regress", "compare") else []
     assert start_subcommand([command, *folder, *more, *out]) == 0
     check_widths(prints, least)
@@ -77,9 +104,15 @@ def test_commands_break_no_word(
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("command", "write", "least"),
-    [("attacks", write_attacks, 40), ("radio", write_radios, 60)],
+    [
+        ("attacks", write_attacks, 40),
+        ("radio", write_radios, 60),
+        ("speed", write_speeds, 60),
+        ("causes", write_causes, 60),
+        ("effects", write_repairs, 100),
+    ],
 )
-def test_commands_of_messages_break_no_word(
+def test_commands_of_studies_break_no_word(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
