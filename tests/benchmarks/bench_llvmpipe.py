@@ -46,20 +46,20 @@ from tests.carlite import ray_worlds
 
 TOWNS = ("Crucible05", "Town05")
 SIZES = ((800, 600), (512, 384))
-PLACES, CARS, CLEAR = 8, 60, 8.0
+PLACES, CARS, CLEAR = 5, 60, 8.0
 MOUNT = 2.0
 """Metres of the cameras above the road."""
 ASIDE = 4
 """Cameras of a place: ahead, to the right, back and to the left."""
-ROUNDS = 4
+ROUNDS = 3
 AGREEMENT = 0.97
 NAME = "CRUCIBLE_MODERNGL"
 LEAN, FULL = "Lambert, one texture", "like carlite"
-DRAWN: dict[str, tuple[str, str, int]] = {
-    LEAN: ("plain", "drawn", 0),
-    f"{LEAN}, 4 samples": ("plain", "drawn", 4),
-    FULL: ("rich", "drawn", 0),
-    f"{FULL}, 4 samples": ("rich", "drawn", 4),
+RENDERED: dict[str, tuple[str, str, int]] = {
+    LEAN: ("plain", "rendered", 0),
+    f"{LEAN}, 4 samples": ("plain", "rendered", 4),
+    FULL: ("rich", "rendered", 0),
+    f"{FULL}, 4 samples": ("rich", "rendered", 4),
     f"{FULL}, with what is hidden": ("rich", "view", 0),
 }
 """Look, faces and samples a pixel of what llvmpipe draws."""
@@ -92,7 +92,7 @@ class Llvmpipe:
         if self.renderer and "llvmpipe" not in self.renderer:
             self.renderer, self.error = "", f"OpenGL draws with {self.renderer}"
 
-    def draw(
+    def render(
         self, views: list[int], size: tuple[int, int], *, look: str, faces: str, samples: int
     ) -> list[float]:
         """Draw views; return the processor seconds of each."""
@@ -101,7 +101,7 @@ class Llvmpipe:
 
     def save(self, view: int, size: tuple[int, int], look: str, file: Path) -> Any:
         """Return the pixels of a view, top row first."""
-        request = {"views": [view], "size": size, "look": look, "faces": "drawn", "samples": 0}
+        request = {"views": [view], "size": size, "look": look, "faces": "rendered", "samples": 0}
         self._ask({**request, "file": str(file)})
         return np.load(file)
 
@@ -131,13 +131,13 @@ class Stage:
 
     Attributes:
         views: the faces that each camera may see.
-        drawn: which of them are ground, or of things of which carlite draws a face.
+        rendered: which of them are ground, or of things of which carlite draws a face.
     """
 
     scene: SensorScene
     poses: list[SensorPose]
     views: list[Faces]
-    drawn: list[Bools]
+    rendered: list[Bools]
 
     def write(self, file: Path) -> None:
         """Write the views for llvmpipe."""
@@ -146,7 +146,7 @@ class Stage:
         for number, (pose, faces) in enumerate(zip(self.poses, self.views, strict=True)):
             arrays[f"corners_{number}"] = list_corners(self.scene, faces, place_camera(pose)[0])
             arrays[f"view_{number}"] = list_triangles(faces)
-            arrays[f"drawn_{number}"] = list_triangles(faces, self.drawn[number])
+            arrays[f"rendered_{number}"] = list_triangles(faces, self.rendered[number])
         np.savez(
             file, **arrays,
             origins=np.array([place_camera(pose)[0] for pose in self.poses]),
@@ -176,11 +176,11 @@ def prepare_stage(name: str) -> Stage:
     faces = list_faces(scene)
     edges = find_edges()
     views = [select_in_view(faces, *place_camera(pose), edges) for pose in poses]
-    drawn = [find_drawn(scene, view, pose) for view, pose in zip(views, poses, strict=True)]
-    return Stage(scene=scene, poses=poses, views=views, drawn=drawn)
+    rendered = [find_rendered(scene, view, pose) for view, pose in zip(views, poses, strict=True)]
+    return Stage(scene=scene, poses=poses, views=views, rendered=rendered)
 
 
-def find_drawn(scene: SensorScene, faces: Faces, pose: SensorPose) -> Bools:
+def find_rendered(scene: SensorScene, faces: Faces, pose: SensorPose) -> Bools:
     """Return which faces are ground, or of things of which carlite draws a face from there."""
     picture = PinholeCamera(list_attributes(SIZES[0])).render_picture(scene, pose, 1)
     return (faces.thing < 0) | np.isin(faces.thing, picture.things)
@@ -236,8 +236,10 @@ def compare_surfaces(stage: Stage, peer: Llvmpipe, folder: Path) -> float:
     camera, least = PinholeCamera(list_attributes(SIZES[1])), 1.0
     for number, pose in enumerate(stage.poses):
         depth, thing = find_surfaces(camera, stage.scene, pose)
-        drawn = peer.save(number, SIZES[1], "surfaces", folder / "surfaces.npy")
-        least = min(least, find_agreement(depth, thing, drawn[..., 1], np.rint(drawn[..., 0])))
+        rendered = peer.save(number, SIZES[1], "surfaces", folder / "surfaces.npy")
+        least = min(
+            least, find_agreement(depth, thing, rendered[..., 1], np.rint(rendered[..., 0]))
+        )
     return least
 
 
@@ -275,19 +277,19 @@ def compare_size(stage: Stage, peer: Llvmpipe | None, size: tuple[int, int]) -> 
     for _ in range(ROUNDS + 1):
         for name, seconds in measure_carlite(stage, size).items():
             rounds.setdefault(name, []).append(seconds)
-        for name, (look, faces, samples) in DRAWN.items() if peer else ():
+        for name, (look, faces, samples) in RENDERED.items() if peer else ():
             assert peer
             views = list(range(len(stage.poses)))
-            seconds = peer.draw(views, size, look=look, faces=faces, samples=samples)
+            seconds = peer.render(views, size, look=look, faces=faces, samples=samples)
             rounds.setdefault(name, []).append(seconds)
     # the first round is for warmth
     return {name: np.min(values[1:], axis=0).reshape(-1, ASIDE) for name, values in rounds.items()}
 
 
-def tell_town(name: str, python: str | None, folder: Path) -> tuple[list[tuple[str, str]], str]:
+def measure_town(name: str, python: str | None, folder: Path) -> tuple[list[tuple[str, str]], str]:
     """Measure one town; also returns why there is no llvmpipe, or an empty text."""
     stage = prepare_stage(name)
-    counts = [len(list_triangles(*of)) for of in zip(stage.views, stage.drawn, strict=True)]
+    counts = [len(list_triangles(*of)) for of in zip(stage.views, stage.rendered, strict=True)]
     whole = [view.count_triangles() for view in stage.views]
     rows = [
         (f"{name}: triangles of a view, mean and most", f"{np.mean(counts):.0f} and {max(counts)}"),
@@ -302,12 +304,12 @@ def tell_town(name: str, python: str | None, folder: Path) -> tuple[list[tuple[s
     for size in SIZES:
         best = compare_size(stage, peer, size)
         title = f"{name}, {size[0]} by {size[1]}"
-        rows += tell_times(f"{title}, one camera", {n: t[:, 0].mean() for n, t in best.items()})
-        rows += tell_times(
+        rows += format_times(f"{title}, one camera", {n: t[:, 0].mean() for n, t in best.items()})
+        rows += format_times(
             f"{title}, four cameras", {n: t.sum(axis=1).mean() for n, t in best.items()}
         )
     if peer:
-        rows.append((f"{name}: drawn with", peer.renderer))
+        rows.append((f"{name}: rendered with", peer.renderer))
         peer.end()
     return rows, error
 
@@ -327,15 +329,15 @@ def start_peer(stage: Stage, python: str | None, folder: Path) -> tuple[Llvmpipe
     return None, peer.error
 
 
-def tell_times(title: str, seconds: dict[str, float]) -> list[tuple[str, str]]:
+def format_times(title: str, seconds: dict[str, float]) -> list[tuple[str, str]]:
     """Return rows: carlite's times, and llvmpipe's with their ratios to carlite's two."""
     cast, whole = 1e3 * seconds["casting"], 1e3 * seconds["picture"]
     rows = [(f"{title}: carlite, casting and whole", f"{cast:.1f} and {whole:.1f} ms")]
-    for drawn in DRAWN:
-        if drawn in seconds:
-            took = 1e3 * seconds[drawn]
+    for rendered in RENDERED:
+        if rendered in seconds:
+            took = 1e3 * seconds[rendered]
             ratios = f"{took / cast:.2f} and {took / whole:.2f} times as long"
-            rows.append((f"{title}: llvmpipe, {drawn}", f"{took:.1f} ms, {ratios}"))
+            rows.append((f"{title}: llvmpipe, {rendered}", f"{took:.1f} ms, {ratios}"))
     return rows
 
 
@@ -351,6 +353,6 @@ def run() -> list[tuple[str, str]]:
     error = ""
     with tempfile.TemporaryDirectory() as folder:
         for name in TOWNS:
-            more, error = tell_town(name, find_interpreter(), Path(folder))
+            more, error = measure_town(name, find_interpreter(), Path(folder))
             rows += more
     return [*rows, ("llvmpipe", f"not compared: {error}")] if error else rows

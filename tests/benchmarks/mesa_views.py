@@ -1,4 +1,4 @@
-"""Draw views with Mesa's llvmpipe as told on standard input; `bench_llvmpipe` starts it.
+"""Draw views with Mesa's llvmpipe on request; `bench_llvmpipe` starts it.
 
 It runs in an interpreter that has moderngl and numpy and need not have Crucible. Each line is a
 request in JSON, and so is each answer. A view is faces before a camera; its buffers are filled
@@ -243,7 +243,7 @@ class Painter:
             context.depth_renderbuffer((width, height), samples=samples),
         )
 
-    def draw(
+    def render(
         self, view: int, look: str, faces: str, size: tuple[int, int], samples: int
     ) -> tuple[float, np.ndarray]:
         """Draw a view; return the processor seconds, and the pixels, bottom row first."""
@@ -255,7 +255,7 @@ class Painter:
         values |= {"camera": build_camera(rotation, edges).T, "ahead": rotation[:, 0]}
         values |= {"origin": self._arrays["origins"][view], "haze": HAZE}
         if look == "rich":
-            values |= {"to_light": self._draw_shadows(view).T, "shadows": 0, "ground": 1}
+            values |= {"to_light": self._render_shadows(view).T, "shadows": 0, "ground": 1}
         kind = "f4" if look == "surfaces" else "f1"
         frame = self._target(width, height, samples, kind)
         plain = self._target(width, height, 0, kind)
@@ -274,7 +274,7 @@ class Painter:
             set_uniforms(program, values)
             array.render()
         if look == "rich":
-            self._draw_sky(rotation, edges)
+            self._render_sky(rotation, edges)
         if samples:
             context.copy_framebuffer(plain, frame)
         plain.read_into(pixels, components=4, dtype=kind, alignment=1)
@@ -298,7 +298,7 @@ class Painter:
                 parts.append((program, array))
         return parts
 
-    def _draw_shadows(self, view: int) -> np.ndarray:
+    def _render_shadows(self, view: int) -> np.ndarray:
         """Draw the map of what the sun sees; return the matrix from places to it."""
         gl, context = self._gl, self._context
         key = self._arrays["key"]
@@ -318,7 +318,7 @@ class Painter:
         half[:3, 3] = 0.5
         return np.asarray(half @ light)
 
-    def _draw_sky(self, rotation: np.ndarray, edges: np.ndarray) -> None:
+    def _render_sky(self, rotation: np.ndarray, edges: np.ndarray) -> None:
         context = self._context
         context.depth_func = "<="
         rays = np.stack([rotation[:, 1] * edges[0], rotation[:, 2] * edges[1], rotation[:, 0]], 1)
@@ -367,7 +367,7 @@ def main() -> None:
         request = json.loads(line)
         seconds = []
         for view in request["views"]:
-            took, pixels = painter.draw(
+            took, pixels = painter.render(
                 view, request["look"], request["faces"], request["size"], request["samples"]
             )
             seconds.append(took)

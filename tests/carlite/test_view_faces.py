@@ -17,7 +17,7 @@ from harness.carlite.sensors.relief import interpolate_relief_height, prepare_re
 from harness.carlite.sensors.scene import SensorScene
 from tests.benchmarks.bench_llvmpipe import (
     Llvmpipe,
-    find_drawn,
+    find_rendered,
     find_surfaces,
     list_corners,
     list_triangles,
@@ -42,23 +42,23 @@ TOWNS = {
 
 
 @pytest.mark.parametrize("place", TOWNS)
-def test_the_faces_in_view_show_what_carlite_draws(place: str) -> None:
+def test_the_faces_in_view_show_what_carlite_renders(place: str) -> None:
     scene = SensorScene(TOWNS[place], ray_worlds.crowd(30, seed=3))
     scene.refresh_actors(1)
     camera = PinholeCamera(SIZE)
     depth, thing = find_surfaces(camera, scene, LEANING)
     origin, rotation = place_camera(LEANING)
     faces = select_in_view(list_faces(scene), origin, rotation, camera.edges)
-    drawn = find_drawn(scene, faces, LEANING)
+    rendered = find_rendered(scene, faces, LEANING)
     # Embree has no backs of faces: those seen from behind are left out
     corners = list_corners(scene, faces, origin)
-    triangles = list_triangles(faces, drawn)
+    triangles = list_triangles(faces, rendered)
     first = corners[triangles[:, 0]]
     front = np.einsum("ij,ij->i", first["direction"], first["corner"]) < 0
-    found_depth, found = _trace(corners, triangles[front], rotation, camera)
+    traced_depth, traced = _trace(corners, triangles[front], rotation, camera)
     assert len(np.unique(thing)) > 10
     assert GROUND in thing
-    assert find_agreement(depth, thing, found_depth, found) > 0.995
+    assert find_agreement(depth, thing, traced_depth, traced) > 0.995
     # without the largest thing the pictures differ
     largest = np.bincount(thing[thing >= 0]).argmax()
     without = triangles[front & (first["number"] != largest)]
@@ -103,8 +103,8 @@ def test_the_ground_is_covered_once_and_where_it_was(hills: float) -> None:
     weight = np.where(four[:, None], [1 / 4, 1 / 4, 1 / 4, 1 / 4], [1 / 3, 1 / 3, 1 / 3, 0.0])
     middle = np.einsum("fk,fki->fi", weight, corners)
     at = (middle[:, :2] - (relief.x, relief.y)) / relief.cell
-    found = [interpolate_relief_height(relief.heights, *place) for place in at.tolist()]
-    assert middle[:, 2] == pytest.approx(np.array(found), abs=2 * EVEN_WITHIN)
+    traced = [interpolate_relief_height(relief.heights, *place) for place in at.tolist()]
+    assert middle[:, 2] == pytest.approx(np.array(traced), abs=2 * EVEN_WITHIN)
     assert len(four) < rows * columns / (60 if hills == 0 else 1 if hills < 1 else 0.5)
 
 
