@@ -27,6 +27,7 @@ from tests.campaign.egos import (
 )
 from tests.campaign.tiny import composed, files, ledger
 from tests.killing import kill_after_first_attempt
+from tests.profiles import ONLY_WITH_ALL
 from tests.world.little_checkout import write
 from tests.world.test_scenario_sets import write_points
 
@@ -145,7 +146,11 @@ def test_egos_that_stand_for_nothing_red_are_a_deadlock(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("more", [SHARING, INTENDING, MIXED], ids=["sharing", "plans", "mixed"])
+@pytest.mark.parametrize(
+    "more",
+    [pytest.param(SHARING, marks=ONLY_WITH_ALL), INTENDING, MIXED],
+    ids=["sharing", "plans", "mixed"],
+)
 def test_a_kill_changes_no_record_of_any_ego(tmp_path: Path, more: tuple[str, ...]) -> None:
     assigned = {name: {"ego-1": "m2"} for name in ("r3_a_ins_c", "r4_a_ins_c")}
     write(tmp_path / "fleet.json", json.dumps(assigned))

@@ -35,11 +35,14 @@ ALWAYS = {"ideal_late", "late", "fcooper"}
 CAMERAS_CHECKED = {"camera_single", "camera_late", "mixed_late", "mixed_fcooper", "both_single"}
 """Every stage and every way to perceive; the others differ in the module of fusion."""
 
+MODULES_CHECKED = ALWAYS | {"single", "early", "v2vnet", "v2xvit", "codriving", *WITHOUT_WEIGHTS}
+"""Of LiDARs; `attfuse` and `disconet` differ from `fcooper` in the module of fusion alone."""
+
 
 def mark_system(name: str) -> list[pytest.MarkDecorator]:
     """Return the marks of a shipped system: how often it is checked."""
     seeing = name.startswith(("camera_", "mixed_", "both_"))
-    if seeing and name not in CAMERAS_CHECKED:
+    if name not in (CAMERAS_CHECKED if seeing else MODULES_CHECKED):
         return [pytest.mark.thorough, ONLY_WITH_ALL]
     return [] if name in ALWAYS else [pytest.mark.thorough]
 
