@@ -234,6 +234,11 @@ class SeeingIntermediate(SeeingSystem, Intermediate):
         """Return none: no other scheme fuses the maps of cameras."""
         return []
 
+    @classmethod
+    def find_flow_problem(cls, flow: str | None, **others: object) -> str | None:
+        """Return that no flow network moves the maps of cameras."""
+        return "no flow network is trained for the maps of agents with cameras"
+
 
 class CameraSingle(SeeingSingle):
     """No cooperation: detects in the ego's pictures."""
