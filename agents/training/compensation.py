@@ -214,7 +214,9 @@ def add_arm_outcomes(
     settings = make_window(sharing)
     scene, ego, moments = place.scene, place.ego, place.moments
     for moment in range(looks, max(moments) + 1):
-        if moving is None and moment not in moments:
+        # boxes are followed from the first message on; of maps, the message before is enough
+        unread = moving is None or (moving.moves_features and moment + 1 not in moments)
+        if unread and moment not in moments:
             continue
         observation = scene.observe_ego(ego, moment)
         messages = [

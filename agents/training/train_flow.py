@@ -16,7 +16,14 @@ from torch.nn import functional
 
 from agents.perception.detector import set_weights_channels_last
 from agents.perception.feature_layouts import NEARLY_EMPTY
-from agents.perception.flows.files import CHANNELS, ENCODER, FLOW_FOLDER, get_flow_file_name
+from agents.perception.flows.files import (
+    CHANNELS,
+    ENCODER,
+    FLOW_FOLDER,
+    METADATA,
+    get_flow_file_name,
+)
+from agents.perception.flows.moving import stop_slow_cells
 from agents.perception.flows.network import FlowNetwork
 from agents.perception.fusion.catalogue import INTERMEDIATE
 from agents.perception.grid import PillarGrid
@@ -228,6 +235,8 @@ def measure_errors(
         for place in chosen:
             batch = make_batch([place], grid)
             velocity, importance = network(batch.newer[0], batch.older, batch.gap)
+            # as at work
+            velocity = stop_slow_cells(velocity)
             moved = network.move_levels(
                 batch.newer, velocity, importance, age=batch.age, cell=grid.cell
             )
@@ -257,11 +266,10 @@ def save_flow_network(
         name: (weights.half() if weights.is_floating_point() else weights).contiguous()
         for name, weights in state.items()
     }
-    channels = [len(one) for one in network.empty]
     facts = {
         ENCODER: sum_of_file(encoder, follow=True, kind=CHECKPOINT),
-        CHANNELS: json.dumps(channels),
+        CHANNELS: [len(one) for one in network.empty],
     }
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes_whole(file, safetensors.torch.save(halves, facts))
+    write_bytes_whole(file, safetensors.torch.save(halves, {METADATA: json.dumps(facts)}))
     write_whole(file.with_suffix(".json"), format_card(dict(card)))

@@ -17,6 +17,7 @@ from agents.perception.flows.files import (
     CHANNELS,
     ENCODER,
     FLOW_FOLDER,
+    METADATA,
     load_flow_network,
     read_flow_facts,
 )
@@ -178,16 +179,16 @@ def test_shipped_flow_networks_are_small_and_of_the_shipped_weights(scheme: str)
     assert all(share < 1.0 for share in errors.values())
 
 
-def make_file(place: Path, **facts: str) -> Path:
+def make_file(place: Path, **facts: object) -> Path:
     """Write a flow network with other metadata."""
     state = {name: one.contiguous() for name, one in FlowNetwork((16,)).state_dict().items()}
     encoder = find_weight_file(INTERMEDIATE["fcooper"], "lite", None)
     known = {
         ENCODER: sum_of_file(encoder, follow=True, kind=CHECKPOINT),
-        CHANNELS: "[16]",
+        CHANNELS: [16],
         **facts,
     }
-    place.write_bytes(safetensors.torch.save(state, known))
+    place.write_bytes(safetensors.torch.save(state, {METADATA: json.dumps(known)}))
     return place
 
 
@@ -195,12 +196,15 @@ def make_file(place: Path, **facts: str) -> Path:
     ("facts", "words"),
     [
         ({ENCODER: "0" * 64}, "moves maps of other weights than lite_fcooper"),
-        ({CHANNELS: "[]"}, "its channels are"),
-        ({CHANNELS: "many"}, "its channels are"),
-        ({CHANNELS: "[24]"}, "does not fit the flow network"),
+        ({CHANNELS: []}, "its channels are"),
+        ({CHANNELS: ["many"]}, "its channels are"),
+        ({CHANNELS: [-1]}, "its channels are"),
+        ({CHANNELS: [24]}, "does not fit the flow network"),
     ],
 )
-def test_what_does_not_fit_is_one_line(tmp_path: Path, facts: dict[str, str], words: str) -> None:
+def test_what_does_not_fit_is_one_line(
+    tmp_path: Path, facts: dict[str, object], words: str
+) -> None:
     encoder = find_weight_file(INTERMEDIATE["fcooper"], "lite", None)
     load_flow_network(make_file(tmp_path / "whole.safetensors"), encoder)
     with pytest.raises(UserError, match=words) as raised:

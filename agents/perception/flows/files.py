@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -16,8 +17,10 @@ from harness.common.errors import UserError
 from harness.common.safe_reading import CHECKPOINT, check_regular, sum_of_file
 
 FLOW_FOLDER = FOLDER / "flows"
+METADATA = "flow network"
+"""The one key of the metadata: with several, equal files would differ in the order of keys."""
 ENCODER, CHANNELS = "encoder", "channels"
-"""Keys of the metadata: digest of the weights whose maps it moves, and channels of their levels."""
+"""Of the facts under it: digest of the weights whose maps it moves, channels of their levels."""
 
 
 def get_flow_file_name(scheme: str) -> str:
@@ -50,8 +53,8 @@ def describe_missing_flow(scheme: str) -> str:
     )
 
 
-def read_flow_facts(file: Path) -> dict[str, str]:
-    """Return the metadata of a flow network.
+def read_flow_facts(file: Path) -> dict[str, Any]:
+    """Return for which maps a flow network was trained.
 
     Raises:
         UserError: the file is no flow network.
@@ -59,12 +62,14 @@ def read_flow_facts(file: Path) -> dict[str, str]:
     try:
         check_regular(file, CHECKPOINT, follow=True)
         with safe_open(file, "pt") as opened:
-            facts: Mapping[str, str] = opened.metadata() or {}
+            facts = json.loads((opened.metadata() or {}).get(METADATA, "{}"))
     except (SafetensorError, OSError) as problem:
         raise UserError(f"{file}: holds no weights: {problem}") from None
-    if ENCODER not in facts or CHANNELS not in facts:
+    except (ValueError, RecursionError):
+        facts = {}
+    if not isinstance(facts, dict) or ENCODER not in facts or CHANNELS not in facts:
         raise UserError(f"{file}: no flow network; `crucible train-flow` writes some")
-    return dict(facts)
+    return facts
 
 
 def load_flow_network(file: Path, encoder: Path) -> FlowNetwork:
@@ -84,8 +89,7 @@ def load_flow_network(file: Path, encoder: Path) -> FlowNetwork:
             " for these with `crucible train-flow`"
         )
     try:
-        channels = tuple(int(count) for count in json.loads(facts[CHANNELS]))
-        network = FlowNetwork(channels)
+        network = FlowNetwork(tuple(int(count) for count in facts[CHANNELS]))
     except (ValueError, TypeError, IndexError, RuntimeError):
         raise UserError(
             f"{file}: its channels are {facts[CHANNELS]!r}; numbers are needed"

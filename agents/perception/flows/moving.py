@@ -16,8 +16,13 @@ from agents.perception.warping import warp_maps
 from harness.types.flows import MovedFeatures, SentFeatures
 from harness.types.geometry import compute_relative_pose
 
-SLOWEST = 0.3
+SLOWEST = 1.0
 """m/s; a cell that is slower stands. Noise of a wall, times an age, would move it."""
+
+
+def stop_slow_cells(velocity: Tensor) -> Tensor:
+    """Return velocities (maps, 2, rows, columns), m/s, with 0 where a cell stands."""
+    return velocity * (velocity.norm(dim=1, keepdim=True) >= SLOWEST)
 
 
 class MapFlow:
@@ -59,13 +64,12 @@ class MapFlow:
         before = warp_maps(self._read_levels(older)[0], older_in_newer, self.grid)
         gap = self._fill(newer.time - older.time)
         velocity, importance = self.network(levels[0], to_channels_last(before), gap)
-        # what hardly moves stands
-        speed = velocity.norm(dim=1, keepdim=True)
-        velocity = velocity * (speed >= SLOWEST)
+        velocity = stop_slow_cells(velocity)
         moved = self.network.move_levels(
             levels, velocity, importance, age=self._fill(seconds), cell=self.grid.cell
         )
-        metres = (speed[speed >= SLOWEST] * seconds).cpu().numpy()
+        speed = velocity.norm(dim=1)
+        metres = (speed[speed > 0] * seconds).cpu().numpy()
         return MovedFeatures(
             features=replace(
                 newer.features, maps=tuple(level[0].contiguous().cpu().numpy() for level in moved)
