@@ -76,11 +76,11 @@ def test_only_systems_that_send_feature_maps_are_driven_with_it(routes: Path) ->
         ),
         (["system=fcooper", "system.fcooper.weights=random"], "trained weights of size lite"),
         (
-            ["system=fcooper", "attack=shift"],
+            ["system=fcooper", "attack=perturbation"],
             "feature_compensation moves feature maps, and the records of an attack",
         ),
         (
-            ["system=fcooper", "partners.system=attfuse"],
+            ["system=fcooper", "system@partners.systems=[attfuse]", "partners.system=attfuse"],
             "moves maps of the ego's network, and partners use attfuse",
         ),
     ],
