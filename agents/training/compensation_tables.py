@@ -40,7 +40,7 @@ class CompensationOptions:
     out: Path | None  # where the numbers go too
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class LateOutcomes:
     """What became of the detections of one scheme, latency and compensation, sample by sample."""
 

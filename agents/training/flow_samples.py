@@ -46,7 +46,7 @@ class SentMap:
     Attributes:
         levels: (channels, rows, columns) each, the finest first.
         score: (1, rows, columns), best score of any class that the sender's own heads give.
-        users: road users round it, in the world; ids and returns of the sender beside them.
+        users: road users round it, in the world; ids and returns of the sender next to them.
     """
 
     levels: tuple[Tensor, ...]
@@ -195,9 +195,9 @@ def sample_places(
     courses: Sequence[Course], count: int, random: np.random.Generator
 ) -> list[FlowPlace]:
     """Return places with gaps and ages up to the longest, all equally likely."""
-    places = []
+    places: list[FlowPlace] = []
     while len(places) < count:
-        course = courses[random.integers(len(courses))]
+        course = courses[int(random.integers(len(courses)))]
         gap = random.integers(1, round(LONGEST_GAP / course.interval) + 1)
         age = random.integers(1, round(LONGEST_AGE / course.interval) + 1)
         room = len(course.maps) - gap - age
@@ -299,7 +299,7 @@ def render_speeds(place: FlowPlace, grid: PillarGrid) -> tuple[Tensor, Tensor]:
     """Return the mean velocity of what stands in each cell, from the newer to the later moment.
 
     Returns:
-        (2, rows, columns) m/s in x and y of the newer map's frame, 0 where nobody stands; and
+        (2, rows, columns) m/s in x and y of the newer map's frame, 0 where no road user stands; and
         (1, rows, columns), 0 in cells of road users without a return or not known later, else 1.
     """
     here, there = place.course.maps[place.newer], place.course.maps[place.later]
@@ -314,8 +314,8 @@ def render_speeds(place: FlowPlace, grid: PillarGrid) -> tuple[Tensor, Tensor]:
     later = {int(actor): row for actor, row in zip(there.ids, then, strict=True)}
     x = grid.low[0] + (np.arange(columns) + 0.5) * grid.cell
     y = grid.low[1] + (np.arange(rows)[:, None] + 0.5) * grid.cell
-    reach = np.abs(now[:, :2]) < np.array(grid.high[:2]) + 8.0
-    for row, actor, hits, near in zip(now, here.ids, here.hits, reach.all(1), strict=True):
+    reach = (np.abs(now[:, :2]) < np.array(grid.high[:2]) + 8.0).all(axis=1).tolist()
+    for row, actor, hits, near in zip(now, here.ids, here.hits, reach, strict=True):
         if not near:
             continue
         cos, sin = np.cos(row[6]), np.sin(row[6])

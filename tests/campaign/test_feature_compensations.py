@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -94,7 +95,7 @@ def test_what_no_flow_network_moves_is_refused_at_planning(
 
 
 @pytest.mark.parametrize("scheme", sorted(INTERMEDIATE))
-def test_each_scheme_is_planned_or_refused_by_name(routes: Path, scheme: str) -> None:
+def test_a_scheme_is_planned_or_refused_by_name(routes: Path, scheme: str) -> None:
     words = (f"system={scheme}", "interference=none", "compensate=features")
     if (FLOW_FOLDER / f"lite_{scheme}.safetensors").exists():
         assert plan_arms(routes, *words) == [f"{scheme}/ahead/none/compensate=features"]
@@ -121,17 +122,17 @@ def test_flow_networks_are_among_the_files_that_a_campaign_reads(
     chosen = ("system=[fcooper,late]", *files)
     assert "compensate" not in with_inputs(composed(*chosen))["inputs"]
     assert "compensate" not in with_inputs(composed(*chosen, "compensate=boxes"))["inputs"]
-    own = tmp_path / "flow.safetensors"
+    mine = tmp_path / "flow.safetensors"
     shipped = FLOW_FOLDER / "lite_fcooper.safetensors"
-    own.write_bytes(shipped.read_bytes())
-    words = (*chosen, "compensate=[none,features]", f"compensate.features.weights={own}")
+    mine.write_bytes(shipped.read_bytes())
+    words = (*chosen, "compensate=[none,features]", f"compensate.features.weights={mine}")
     known = with_inputs(composed(*words))
     assert set(known["inputs"]["compensate"]["features"]) == {"flow.safetensors"}
     assert list_flow_changes(known) == []
     # another network under the same name
     content = bytearray(shipped.read_bytes())
     content[-1] ^= 1
-    own.write_bytes(content)
+    mine.write_bytes(content)
     assert len(list_flow_changes(known)) == 1
     # what is no flow network, or moves other maps, is refused before anything is driven
     for file, line in ((ROBUST, "no flow network"), (tmp_path / "none", "no such file")):
@@ -154,8 +155,8 @@ def drive(folder: Path) -> Path:
 
 def places_of(out: Path) -> dict[tuple[str, str], Path]:
     """Return the folders of attempts, by condition and compensation."""
-    found = CampaignRecords(out).find_attempts()
-    return {(key.arm.condition, key.arm["compensate"]): found[key] for key in found}
+    places = CampaignRecords(out).find_attempts()
+    return {(key.arm.condition, key.arm["compensate"]): places[key] for key in places}
 
 
 @pytest.mark.thorough
@@ -186,10 +187,10 @@ def test_late_maps_are_moved_and_what_is_detected_changes(driven: Path) -> None:
     assert (late / "boxes.parquet").read_bytes() != (moved / "boxes.parquet").read_bytes()
 
 
-def read_record(place: Path) -> dict[str, float]:
+def read_record(place: Path) -> dict[str, Any]:
     """Return what a result has of its compensation."""
     result = json.loads((place / "result.json").read_text())
-    record: dict[str, float] = result["crucible"]["messages"]["compensation"]
+    record: dict[str, Any] = result["crucible"]["messages"]["compensation"]
     return record
 
 

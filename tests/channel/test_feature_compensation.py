@@ -1,4 +1,4 @@
-"""Late feature maps: which two messages are compared, for how long, and of whom."""
+"""Late feature maps: which two messages are compared, and for how long."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_longest_age_ends_the_move() -> None:
     assert not flow.asked
 
 
-def test_messages_far_apart_say_nothing_of_motion() -> None:
+def test_messages_far_apart_have_no_motion() -> None:
     compensation, flow = make_pair()
     give(compensation, 0.2, message_of(0.0))
     late = message_of(LONGEST_GAP + 0.1)
@@ -154,7 +154,7 @@ def test_an_older_message_after_a_newer_one_is_left_alone() -> None:
     assert flow.asked == [(0.4, 0.2, 0.2)]
 
 
-def test_each_sender_is_by_itself() -> None:
+def test_senders_are_independent() -> None:
     together, flow = make_pair()
     alone, other = make_pair()
     for step in range(4):

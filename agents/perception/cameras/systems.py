@@ -205,6 +205,8 @@ class SeeingLate(SeeingSystem, Late):
 class SeeingIntermediate(SeeingSystem, Intermediate):
     """Intermediate fusion of the feature maps of agents with cameras."""
 
+    detector: SeeingDetector
+
     def __init__(
         self,
         fusion: IntermediateFusion,

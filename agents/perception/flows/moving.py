@@ -22,7 +22,8 @@ SLOWEST = 1.0
 
 def stop_slow_cells(velocity: Tensor) -> Tensor:
     """Return velocities (maps, 2, rows, columns), m/s, with 0 where a cell stands."""
-    return velocity * (velocity.norm(dim=1, keepdim=True) >= SLOWEST)
+    speed: Tensor = velocity.norm(dim=1, keepdim=True)
+    return velocity * (speed >= SLOWEST)
 
 
 class MapFlow:

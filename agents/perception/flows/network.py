@@ -25,7 +25,15 @@ MOST_SPEED = 30.0
 def make_block(before: int, after: int, stride: int = 1, dilation: int = 1) -> nn.Sequential:
     """Return a convolution of 3 x 3 cells with its normalisation."""
     return nn.Sequential(
-        nn.Conv2d(before, after, 3, stride, dilation, dilation, bias=False),
+        nn.Conv2d(
+            before,
+            after,
+            kernel_size=3,
+            stride=stride,
+            padding=dilation,
+            dilation=dilation,
+            bias=False,
+        ),
         nn.BatchNorm2d(after),
         nn.ReLU(),
     )
