@@ -71,6 +71,8 @@ STREAMS = [
     "ego/*",
     "epoch/*",
     "field",
+    "flow places",
+    "flow weights",
     "gnss/*/*",
     "groups",
     "hazards/*",

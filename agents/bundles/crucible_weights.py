@@ -18,6 +18,8 @@ OURS = "Crucible"
 DATA_SET = "carlite"
 CAMERA_KEYS = "camera."
 """Keys of weights that encode pictures."""
+FLOW_OF = "moves maps of"
+"""In the card of a flow network: the weights whose feature maps it moves."""
 
 
 def find_crucible_weights(folder: Path) -> Iterator[Path]:
@@ -60,7 +62,7 @@ def read_card(file: Path) -> Mapping[str, Any]:
     card = read_json_within(place, within=place.parent)
     if not isinstance(card, Mapping) or card.get("scheme") not in SCHEMES:
         raise UserError(f"{place.name} names no fusion scheme of Crucible")
-    if card.get("size") not in SIZES:
+    if FLOW_OF not in card and card.get("size") not in SIZES:
         raise UserError(f"{place.name}: size must be {' or '.join(SIZES)}")
     return card
 
@@ -72,12 +74,15 @@ def count_crucible_parameters(file: Path, card: Mapping[str, Any]) -> int:
         UserError: they do not fit, or are no weights.
     """
     from agents.perception.cameras.systems import load_seeing_network  # noqa: PLC0415
+    from agents.perception.flows.files import open_flow_network  # noqa: PLC0415
     from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
     from agents.perception.loading import load_network, read_weights  # noqa: PLC0415
 
     state = read_weights(file)
     if not all(bool(numbers.isfinite().all()) for numbers in state.values()):
         raise UserError(f"{file.name}: numbers that are not finite")
+    if FLOW_OF in card:
+        return open_flow_network(file).parameter_count
     fusion = SCHEMES[card["scheme"]]()
     if any(key.startswith(CAMERA_KEYS) for key in state):
         load_seeing_network(fusion, str(file))
@@ -90,12 +95,13 @@ def make_crucible_bundle(file: Path, card: Mapping[str, Any]) -> ModelBundle:
     """Return weights of ours in the form of a published model."""
     from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
 
-    grid = SCHEMES[card["scheme"]]().choose_design(card["size"]).grid
+    kind = "flow" if FLOW_OF in card else card["size"]
+    grid = SCHEMES[card["scheme"]]().choose_design(card.get("size", "lite")).grid
     return ModelBundle(
         folder=file.parent,
         form=OURS,
         settings={
-            "model": {"core_method": f"{card['scheme']}, {card['size']}"},
+            "model": {"core_method": f"{card['scheme']}, {kind}"},
             "preprocess": {"cav_lidar_range": [*grid.low, *grid.high]},
         },
         meta={"id": f"{file.parent.name}/{file.stem}", "compatibility": {"dataset": DATA_SET}},

@@ -12,11 +12,11 @@ import torch
 
 from agents.driving.driver import Driver
 from agents.driving.settings import DrivingSettings
-from agents.driving.tracking import WORLD
 from agents.merging import find_ego_boxes
 from agents.perception.designs import Size
 from agents.perception.detector import Detector
 from agents.perception.feature_layouts import make_shipped_module, measure_layout
+from agents.perception.flows.giving import FlowGiving
 from agents.perception.fusion.base import (
     EarlyFusion,
     FusionModule,
@@ -27,7 +27,7 @@ from agents.perception.fusion.base import (
     Partner,
 )
 from agents.perception.fusion.catalogue import INTERMEDIATE, find_shipped_class
-from agents.perception.fusion.driving_request import DrivingRequest
+from agents.perception.fusion.driving_request import DrivingRequest, make_request
 from agents.perception.gradients import MessageObjective, load_surrogate, raise_targets
 from agents.perception.loading import (
     list_weight_files,
@@ -38,7 +38,7 @@ from agents.perception.loading import (
 )
 from agents.perception.received import get_sent_points, transform_sent_boxes
 from harness.types.drivers import RouteDriver
-from harness.types.geometry import compute_relative_pose, transform_points
+from harness.types.geometry import compute_relative_pose
 from harness.types.gradients import ObjectiveRequest
 from harness.types.sharing import FeatureLayout
 from harness.types.systems import FusionStage, PerceivingSystem
@@ -47,7 +47,6 @@ from harness.types.vocabulary import (
     Control,
     EgoObservation,
     Features,
-    Floats,
     Message,
     Observation,
     Payload,
@@ -287,7 +286,7 @@ class Late(FixedSystem):
         return Perceived(self._select_others(cooperative, observation, height), alone)
 
 
-class Intermediate(NetworkSystem):
+class Intermediate(FlowGiving, NetworkSystem):
     """Intermediate fusion: partners send feature maps; the ego is encoded once for both answers."""
 
     safe_from_file = True
@@ -305,6 +304,7 @@ class Intermediate(NetworkSystem):
         driving: DrivingSettings | None = None,  # settings of the shared driver; null: the defaults
     ) -> None:
         super().__init__(fusion, size, weights=weights, checkpoint=checkpoint, driving=driving)
+        self.note_encoder(size, weights, checkpoint)
 
     def reset(self, seed: int, route: Route) -> None:
         """Start an attempt: the ego has asked for nothing yet."""
@@ -415,22 +415,6 @@ class Intermediate(NetworkSystem):
             ),
         )
         return objective if objective.reaches_targets else None
-
-
-def make_request(waypoints_in_world: Floats, lidar_in_world: Pose) -> DrivingRequest:
-    """Return a request for features round waypoints (N, 2) in the world.
-
-    Args:
-        waypoints_in_world: (N, 2) metres.
-        lidar_in_world: the ego's LiDAR, as it believes.
-
-    Returns:
-        Waypoints in the ego's LiDAR frame.
-    """
-    heights = np.zeros((len(waypoints_in_world), 2))
-    points = np.column_stack([waypoints_in_world, heights]).astype(np.float32)
-    in_lidar = transform_points(points, WORLD, lidar_in_world)
-    return DrivingRequest(np.asarray(in_lidar[:, :2], np.float64), lidar_in_world)
 
 
 def make_network_system(

@@ -1,7 +1,7 @@
 """`compare_compensation`: detection with late messages, as old as they are and compensated.
 
 Every scheme is asked at the same moments of the same recordings, for each latency: with messages as
-they arrive and, where partners send boxes, with boxes moved by age (`compensate=boxes`). Messages
+they arrive, and with boxes or feature maps moved by age (`compensate=boxes`, `features`). Messages
 arrive moment after moment, so that velocities are estimated as in a drive. Differences are paired;
 intervals are of a bootstrap over scenarios.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from rich.console import Console
 
 from agents.training.compensation_tables import (
     BOXES,
+    FEATURES,
     NONE,
     ArmKey,
     CompensationOptions,
@@ -33,7 +35,8 @@ from agents.training.detection_metrics import (
 )
 from agents.training.late_messages import RecordedSharing, ScenarioLooks, make_recorded_sharing
 from harness.channel.compensation.boxes import WORLD, BoxCompensation
-from harness.channel.compensation.compensation import MovedBoxes
+from harness.channel.compensation.compensation import Compensation, MovedBoxes
+from harness.channel.compensation.features import FeatureCompensation
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.progress_bar import track_items
@@ -64,6 +67,8 @@ def compare_compensation(options: CompensationOptions) -> dict[ArmKey, LateOutco
     for name, sharing in schemes.items():
         if not sharing.system.reads_messages:
             raise UserError(f"--schemes {name}: reads no messages; none of them is late")
+    console = Console()
+    movers = {name: choose_compensation(one, options, console) for name, one in schemes.items()}
     recorded = [scenario for folder in options.data for scenario in open_recordings(folder)]
     late = count_late_moments(recorded, options.latencies)
     first = max(late.values()) + HISTORY
@@ -76,10 +81,12 @@ def compare_compensation(options: CompensationOptions) -> dict[ArmKey, LateOutco
             scenarios += [scene.scenario.folder.name] * len(moments)
             place = EgoMoments(scene, ego, moments)
             for sharing in schemes.values():
-                add_ego_outcomes(place, sharing, late, options=options, outcomes=outcomes)
+                arms = (NONE,) if (named := movers[sharing.name]) is None else (NONE, named)
+                add_ego_outcomes(
+                    place, sharing, late, arms=arms, options=options, outcomes=outcomes
+                )
         for sharing in schemes.values():
             sharing.forget_payloads()
-    console = Console()
     for table in make_tables(outcomes, scenarios):
         console.print(table)
     console.print(
@@ -140,18 +147,55 @@ def add_ego_outcomes(
     sharing: RecordedSharing,
     late: Mapping[float, int],
     *,
+    arms: Sequence[str],
     options: CompensationOptions,
     outcomes: dict[ArmKey, LateOutcomes],
 ) -> None:
     """Ask a scheme at an ego's moments under all latencies, and add what becomes of it."""
     for latency, looks in late.items():
-        for compensate in (NONE, BOXES) if sharing.sends_boxes else (NONE,):
+        for compensate in arms:
             arm = outcomes.setdefault((sharing.name, latency, compensate), LateOutcomes())
             for every_score in (False, True):
-                moving = BoxCompensation(**options.settings) if compensate == BOXES else None
+                moving = None
+                if compensate != NONE:
+                    moving = make_compensation(sharing, compensate, options)
                 add_arm_outcomes(
                     place, sharing, looks=looks, moving=moving, arm=arm, every_score=every_score
                 )
+
+
+def choose_compensation(
+    sharing: RecordedSharing, options: CompensationOptions, console: Console
+) -> str | None:
+    """Return what moves what partners of a scheme send; None, and a line, where nothing can.
+
+    Raises:
+        UserError: a flow network is named, and does not move the maps of this scheme.
+    """
+    if sharing.sends_boxes:
+        return BOXES
+    if not sharing.sends_features:
+        console.print(f"{sharing.name}: points are not moved", highlight=False)
+        return None
+    try:
+        make_compensation(sharing, FEATURES, options)
+    except UserError as problem:
+        if options.flow_settings.get("weights") is not None:
+            raise
+        console.print(f"{sharing.name}: {problem}", highlight=False)
+        return None
+    return FEATURES
+
+
+def make_compensation(
+    sharing: RecordedSharing, named: str, options: CompensationOptions
+) -> Compensation:
+    """Return what moves what partners of a scheme send."""
+    if named == BOXES:
+        return BoxCompensation(**options.settings)
+    moving = FeatureCompensation(**options.flow_settings)
+    moving.use_system(sharing.system)
+    return moving
 
 
 def add_arm_outcomes(
@@ -159,7 +203,7 @@ def add_arm_outcomes(
     sharing: RecordedSharing,
     *,
     looks: int,
-    moving: BoxCompensation | None,
+    moving: Compensation | None,
     arm: LateOutcomes,
     every_score: bool,
 ) -> None:
@@ -170,7 +214,9 @@ def add_arm_outcomes(
     settings = make_window(sharing)
     scene, ego, moments = place.scene, place.ego, place.moments
     for moment in range(looks, max(moments) + 1):
-        if moving is None and moment not in moments:
+        # boxes are followed from the first message on; of maps, the message before is enough
+        unread = moving is None or (moving.moves_features and moment + 1 not in moments)
+        if unread and moment not in moments:
             continue
         observation = scene.observe_ego(ego, moment)
         messages = [
@@ -180,8 +226,10 @@ def add_arm_outcomes(
             for partner in scene.list_partners(ego, moment)
         ]
         if moving is not None:
-            moving.rows = []
+            moving.rows, moving.moved_maps = [], []
+            began = time.process_time()
             messages = [*moving.compensate_messages(observation, messages)]
+            seconds = time.process_time() - began
         if moment not in moments:
             continue
         answer = sharing.perceive(
@@ -207,6 +255,8 @@ def add_arm_outcomes(
         arm.counts.append({name: int(counts[name]) for name in PATTERNS})
         if moving is not None:
             arm.boxes += list_moved_rows(scene, ego, moving.rows)
+            arm.maps += moving.moved_maps
+            arm.seconds += seconds if moving.moved_maps else 0.0
 
 
 def make_window(sharing: RecordedSharing) -> EvaluationSettings:

@@ -15,12 +15,13 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 
 from agents.training.detection_metrics import repeat_pools, sample_scenario_counts
+from harness.channel.compensation.compensation import MovedMaps
 from harness.common.fitting_table import FittingTable
 from harness.types.precision import ClassMatches, compute_average_precision, pool_matches
 from harness.types.record_names import PATTERNS
 from harness.types.vocabulary import CLASSES, Floats, Integers
 
-NONE, BOXES = "none", "boxes"
+NONE, BOXES, FEATURES = "none", "boxes", "features"
 RESAMPLES = 400
 ArmKey: TypeAlias = tuple[str, float, str]
 """Scheme, latency in seconds, compensation."""
@@ -35,10 +36,11 @@ class CompensationOptions:
     latencies: tuple[float, ...]  # s
     most: int  # samples, spread evenly
     settings: Mapping[str, Any]  # of `BoxCompensation`
+    flow_settings: Mapping[str, Any] = field(default_factory=dict)  # of `FeatureCompensation`
     out: Path | None  # where the numbers go too
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class LateOutcomes:
     """What became of the detections of one scheme, latency and compensation, sample by sample."""
 
@@ -47,6 +49,8 @@ class LateOutcomes:
     )
     counts: list[dict[str, int]] = field(default_factory=list)
     boxes: list[dict[str, Any]] = field(default_factory=list)  # of late messages, one row each
+    maps: list[MovedMaps] = field(default_factory=list)  # of late messages
+    seconds: float = 0.0  # of a core, that moving these maps took
 
 
 def compute_precision(arm: LateOutcomes, kind: str) -> float:
@@ -131,7 +135,10 @@ def make_tables(
         )
     yield precision
     yield patterns
-    yield make_residual_table(outcomes)
+    if any(arm.boxes for arm in outcomes.values()):
+        yield make_residual_table(outcomes)
+    if any(arm.maps for arm in outcomes.values()):
+        yield make_map_table(outcomes)
 
 
 def make_residual_table(outcomes: Mapping[ArmKey, LateOutcomes]) -> FittingTable:
@@ -151,6 +158,45 @@ def make_residual_table(outcomes: Mapping[ArmKey, LateOutcomes]) -> FittingTable
             *(f"{row[name]:.2f}" for name in ("moved", "stated", "left")),
         )
     return table
+
+
+def make_map_table(outcomes: Mapping[ArmKey, LateOutcomes]) -> FittingTable:
+    """Return how far cells of late feature maps were moved, and how long that took."""
+    table = start_table(
+        "Late feature maps that were moved",
+        ("scheme", "latency, s"),
+        ["maps", "with an\nearlier one", "cells\nmoved", "mean, m", "greatest, m", "ms of a core"],
+    )
+    for row in list_moved_maps(outcomes):
+        table.add_row(
+            row["scheme"],
+            f"{row['latency']:g}",
+            str(row["maps"]),
+            f"{100 * row['with motion']:.0f} %",
+            f"{row['cells']:.0f}",
+            f"{row['mean']:.2f}",
+            f"{row['greatest']:.1f}",
+            f"{row['ms']:.1f}",
+        )
+    return table
+
+
+def list_moved_maps(outcomes: Mapping[ArmKey, LateOutcomes]) -> Iterator[dict[str, Any]]:
+    """Yield what became of late maps, by scheme and latency: means over maps; m and ms."""
+    for (scheme, latency, _), arm in outcomes.items():
+        if arm.maps:
+            cells = sum(one.cells for one in arm.maps)
+            known = sum(one.known for one in arm.maps)
+            yield {
+                "scheme": scheme,
+                "latency": latency,
+                "maps": len(arm.maps),
+                "with motion": known / len(arm.maps),
+                "cells": cells / len(arm.maps),
+                "mean": sum(one.cells * one.mean for one in arm.maps) / max(cells, 1),
+                "greatest": max(one.greatest for one in arm.maps),
+                "ms": 1000 * arm.seconds / max(known, 1),
+            }
 
 
 def list_residuals(outcomes: Mapping[ArmKey, LateOutcomes]) -> Iterator[dict[str, Any]]:
@@ -223,6 +269,7 @@ def make_record(
         "settings": dict(options.settings),
         "arms": arms,
         "errors of position": [*list_residuals(outcomes)],
+        "maps": [*list_moved_maps(outcomes)],
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from agents.ideal_late import IdealLate
 from agents.perception.designs import LITE_GRID
 from agents.perception.grid import PillarGrid
-from agents.perception.systems import NetworkSystem, make_network_system
+from agents.perception.systems import Intermediate, NetworkSystem, make_network_system
 from agents.training.fusion_names import make_fusion_module
 from agents.training.inference import make_ego_observation
 from agents.training.operating import make_zero_thresholds
@@ -108,6 +108,11 @@ class RecordedSharing:
     def sends_boxes(self) -> bool:
         """Whether partners send boxes."""
         return isinstance(self.system, IdealLate) or self.system.fusion.stage == "late"
+
+    @property
+    def sends_features(self) -> bool:
+        """Whether partners send feature maps."""
+        return isinstance(self.system, Intermediate)
 
     def forget_payloads(self) -> None:
         """Forget what was sent: it is kept as long as a scenario is asked about."""

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.bundles.crucible_weights import OURS, check_crucible_weights, find_crucible_weights
+from agents.perception.flows.files import FLOW_FOLDER
 from agents.perception.loading import FOLDER
 from crucible.subcommands import dispatch_subcommand
 
@@ -36,6 +37,13 @@ def test_shipped_weights_fit_the_networks_of_their_cards() -> None:
         assert (network, data) == (f"{card['scheme']}, lite", "carlite")
         assert window == "±51.2 by ±38.4"
         assert f"{card['best on held-out scenarios']['mean']:.3f}" in str(checked.findings)
+
+
+def test_a_flow_network_is_one_of_them() -> None:
+    checked = check_crucible_weights(FLOW_FOLDER / "lite_fcooper.safetensors")
+    assert checked.verdict == "passed"
+    assert checked.list_cells()[:3] == ("flows/lite_fcooper", OURS, "fcooper, flow")
+    assert checked.parameters == 52573
 
 
 def test_weights_without_a_card_are_no_bundle(copied: Path) -> None:

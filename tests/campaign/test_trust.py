@@ -84,6 +84,7 @@ SAFE = {
     "harness.evaluation.metrics.clearance.Clearance",
     "harness.channel.channel.Channel",
     "harness.channel.compensation.boxes.BoxCompensation",
+    "harness.channel.compensation.features.FeatureCompensation",
     "harness.channel.computing.declared.DeclaredTime",
     "harness.channel.computing.measured.MeasuredTime",
     "harness.channel.interference.bandwidth.Bandwidth",

@@ -205,6 +205,8 @@ class SeeingLate(SeeingSystem, Late):
 class SeeingIntermediate(SeeingSystem, Intermediate):
     """Intermediate fusion of the feature maps of agents with cameras."""
 
+    detector: SeeingDetector
+
     def __init__(
         self,
         fusion: IntermediateFusion,
@@ -233,6 +235,11 @@ class SeeingIntermediate(SeeingSystem, Intermediate):
     ) -> list[str]:
         """Return none: no other scheme fuses the maps of cameras."""
         return []
+
+    @classmethod
+    def find_flow_problem(cls, flow: str | None, **others: object) -> str | None:
+        """Return that no flow network moves the maps of cameras."""
+        return "no flow network is trained for the maps of agents with cameras"
 
 
 class CameraSingle(SeeingSingle):

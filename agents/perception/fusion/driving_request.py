@@ -18,8 +18,10 @@ from torch.nn import functional
 from agents.perception.fusion.communication import CommunicationSettings
 from agents.perception.grid import PillarGrid
 from agents.perception.warping import compute_affine_matrix
+from harness.types.geometry import transform_points
 from harness.types.vocabulary import Floats, Pose
 
+WORLD = Pose(0.0, 0.0)
 GAIN, LEAST, MOST = 5.0, 1e-4, 1.0 - 1e-4
 """The request is multiplied by `GAIN` and kept between `LEAST` and `MOST`."""
 
@@ -129,3 +131,19 @@ def weigh_confidence(confidence: Tensor, warped: Tensor, highest: float) -> Tens
     """
     factor = warped.to(confidence) * GAIN / (highest + 1e-7)
     return confidence * factor.clamp(LEAST, MOST)
+
+
+def make_request(waypoints_in_world: Floats, lidar_in_world: Pose) -> DrivingRequest:
+    """Return a request for features round waypoints (N, 2) in the world.
+
+    Args:
+        waypoints_in_world: (N, 2) metres.
+        lidar_in_world: the ego's LiDAR, as it believes.
+
+    Returns:
+        Waypoints in the ego's LiDAR frame.
+    """
+    heights = np.zeros((len(waypoints_in_world), 2))
+    points = np.column_stack([waypoints_in_world, heights]).astype(np.float32)
+    in_lidar = transform_points(points, WORLD, lidar_in_world)
+    return DrivingRequest(np.asarray(in_lidar[:, :2], np.float64), lidar_in_world)

@@ -18,7 +18,7 @@ COMMAND = CommandDeclaration(
     extra="run,learn",
     examples=(
         "crucible compensation --schemes late ideal_late --data data/latency",
-        "crucible compensation --schemes late --data data/latency --latencies 0.2 0.5",
+        "crucible compensation --schemes late fcooper --data data/latency --latencies 0.2 0.5",
     ),
 )
 
@@ -59,9 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--longest",
         type=float,
-        default=2.0,
         metavar="S",
-        help="seconds for which a box is moved at most (default: 2)",
+        help="seconds for which a box or map is moved at most (default: 2; of maps 1)",
     )
     add(
         "--certainty",
@@ -72,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "standard deviations; an estimated velocity below is taken to be 0, and the box stays"
             " (default: 2)"
         ),
+    )
+    add(
+        "--flow",
+        type=Path,
+        metavar="FILE",
+        help="flow network of `crucible train-flow`, for one scheme (default: the shipped ones)",
     )
     add(
         "--out",
@@ -99,8 +104,12 @@ def run_compensation(options: argparse.Namespace) -> None:
             most=options.most,
             settings={
                 "motion": options.motion,
-                "longest": options.longest,
+                "longest": 2.0 if options.longest is None else options.longest,
                 "certainty": options.certainty,
+            },
+            flow_settings={
+                "weights": None if options.flow is None else str(options.flow),
+                "longest": 1.0 if options.longest is None else options.longest,
             },
             out=options.out,
         )

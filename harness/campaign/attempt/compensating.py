@@ -8,26 +8,43 @@ from typing import Any
 import numpy as np
 
 from harness.campaign.attempt.blame import SetUpBlame
+from harness.campaign.folder.inputs import refuse_flow_changes
 from harness.campaign.settings.compensations import build_arm_compensation
 from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.compensation.compensation import Compensation, MovedBoxes
 from harness.records.arms import Arm
 from harness.records.schema import COMPENSATED
+from harness.types.systems import PrivilegedSystem, System
 from harness.types.vocabulary import CLASSES
 
 
-def set_up_compensation(settings: CampaignSettings, arm: Arm) -> Compensation | None:
+def set_up_compensation(
+    settings: CampaignSettings, arm: Arm, system: System | PrivilegedSystem
+) -> Compensation | None:
     """Return the compensation of an arm; None where messages are fused as old as they are.
 
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        system: of the ego, which may give a flow network.
+
     Raises:
-        AttemptError: class `agent_setup`: the compensation cannot be made.
+        AttemptError: class `agent_setup`: the compensation cannot be made, or its files have
+            changed.
     """
     with SetUpBlame():
-        return build_arm_compensation(settings, arm)
+        compensation = build_arm_compensation(settings, arm)
+        if compensation is not None:
+            if compensation.moves_features:
+                refuse_flow_changes(settings)
+            compensation.use_system(system)
+        return compensation
 
 
 def build_compensation_record(compensation: Compensation) -> dict[str, Any]:
-    """Return the part of `result.json` on boxes of late messages: how many, how far they moved."""
+    """Return the part of `result.json` on late messages: how many, and how far things moved."""
+    if compensation.moves_features:
+        return {"compensation": build_map_record(compensation)}
     rows = compensation.rows
     gone = [np.hypot(*(one.moved - one.stated)[:, :2].T) for one in rows]
     metres = np.concatenate([*gone, np.zeros(0)])
@@ -39,6 +56,25 @@ def build_compensation_record(compensation: Compensation) -> dict[str, Any]:
             "moved": int((metres > 0).sum()),
             "metres": float(metres.sum()),
         }
+    }
+
+
+def list_moved_boxes(compensation: Compensation | None) -> list[MovedBoxes] | None:
+    """Return what became of late boxes; None where none can be moved, which is no table."""
+    return None if compensation is None or compensation.moves_features else compensation.rows
+
+
+def build_map_record(compensation: Compensation) -> dict[str, Any]:
+    """Return how many late feature maps there were, and how far their cells moved."""
+    rows = compensation.moved_maps
+    cells = sum(one.cells for one in rows)
+    return {
+        "name": compensation.name,
+        "late_messages": len(rows),
+        "with_motion": sum(one.known for one in rows),
+        "cells": cells,
+        "metres": sum(one.cells * one.mean for one in rows),
+        "greatest": max((one.greatest for one in rows), default=0.0),
     }
 
 

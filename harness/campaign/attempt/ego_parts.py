@@ -97,7 +97,7 @@ def build_ego_parts(
         intervening=build_arm_intervention(settings, arm, seed),
         brakes=set_up_brakes(settings, arm),
         defence=set_up_defence(settings, arm),
-        compensation=set_up_compensation(settings, arm),
+        compensation=set_up_compensation(settings, arm, system),
         computing=set_up_computing(settings, arm, sharing),
     )
 

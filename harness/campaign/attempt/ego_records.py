@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.campaign.attempt.compensating import build_compensation_record
+from harness.campaign.attempt.compensating import build_compensation_record, list_moved_boxes
 from harness.campaign.attempt.ego_drive import EgoDrive
 from harness.campaign.attempt.ego_parts import EgoParts
 from harness.campaign.attempt.recorder import MapLine
@@ -54,7 +54,7 @@ def write_ego_tables(
         segments=channel.segments,
         cams=None if channel.awareness is None else channel.awareness.rows,
         security=perception.security.tables,
-        moved=None if (moving := perception.compensation) is None else moving.rows,
+        moved=list_moved_boxes(perception.compensation),
         computing=perception.computing,
         clocks=channel.of_clocks,
         systems=parts.sharing.find_name if parts.sharing.is_mixed else None,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from harness.campaign.settings.compensations import list_flow_files
 from harness.campaign.settings.config import INPUTS, INTERVENTION, find_class, format_one_line
 from harness.campaign.settings.declared import (
     CampaignSettings,
@@ -29,7 +30,7 @@ from harness.common.errors import UserError
 from harness.common.files import expand_home
 from harness.common.protocols import hash_protocol
 from harness.common.safe_reading import CHECKPOINT, sum_of_file
-from harness.records.arms import DRIVER, LINK, PARTNER_FLEET
+from harness.records.arms import COMPENSATE, DRIVER, LINK, PARTNER_FLEET
 from harness.world.routes.files import list_route_files
 
 DIGITS = 12
@@ -45,6 +46,7 @@ def with_inputs(settings: CampaignSettings) -> WithInputs:
     of_links = hash_files_of_parts(list_named_links(settings), LINK)
     of_drivers = hash_files_of_parts(list_named_drivers(settings), DRIVER)
     of_partners = hash_files_of_parts(list_partner_systems(settings), PARTNER_PLACE)
+    of_flows = hash_flow_files(settings)
     return {
         **settings,
         "inputs": {
@@ -54,6 +56,7 @@ def with_inputs(settings: CampaignSettings) -> WithInputs:
             **({DRIVER: of_drivers} if of_drivers else {}),
             **({LINK: of_links} if of_links else {}),
             **({PARTNER_FLEET: of_partners} if of_partners else {}),
+            **({COMPENSATE: of_flows} if of_flows else {}),
             **({} if protocol is None else {"protocol": hash_protocol(protocol)}),
         },
     }
@@ -121,7 +124,29 @@ def list_file_changes(
 def list_all_file_changes(settings: CampaignSettings) -> list[str]:
     """Return how the files of all systems, also of partners, differ from those of the start."""
     of_partners = list_file_changes(settings, list_partner_systems(settings), PARTNER_FLEET)
-    return [*list_file_changes(settings, settings["system"]), *of_partners]
+    of_flows = list_flow_changes(settings)
+    return [*list_file_changes(settings, settings["system"]), *of_partners, *of_flows]
+
+
+def hash_flow_files(settings: CampaignSettings) -> dict[str, dict[str, str]]:
+    """Return the sums of the flow networks of compensations, by the names of these."""
+    return {name: sum_files_by_name(files) for name, files in list_flow_files(settings).items()}
+
+
+def list_flow_changes(settings: CampaignSettings) -> list[str]:
+    """Return how flow networks differ from those that a campaign was started with."""
+    known = settings.get(INPUTS)
+    known = known.get(COMPENSATE) if isinstance(known, dict) else None
+    if not isinstance(known, dict):
+        return []
+    now = hash_flow_files(settings)
+    return list(list_setting_differences(known, now, f"{INPUTS}.{COMPENSATE}"))
+
+
+def refuse_flow_changes(settings: CampaignSettings) -> None:
+    """Refuse flow networks that are not those that a campaign began with."""
+    if changes := list_flow_changes(settings):
+        raise UserError(f"other files than the campaign began with: {'; '.join(changes)}")
 
 
 def sum_files_by_name(files: Iterable[Path]) -> dict[str, str]:

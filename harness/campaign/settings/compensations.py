@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from harness.campaign.settings.attacks import SENT, find_payload_type
-from harness.campaign.settings.config import build_typed_part
+from harness.campaign.settings.config import build_typed_part, find_class
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.partner_systems import get_arm_system, list_arm_partner_systems
 from harness.channel.compensation.compensation import Compensation
 from harness.common.errors import UserError
 from harness.records.arms import ATTACK, COMPENSATE, NONE, Arm
+from harness.types.flows import has_flow
 from harness.types.vocabulary import Points
 
 
@@ -54,6 +57,38 @@ def with_compensations(settings: CampaignSettings, arms: Iterable[Arm]) -> list[
     return list(dict.fromkeys(made))
 
 
+def find_flow_problem(
+    settings: CampaignSettings, arm: Arm, compensation: Compensation
+) -> str | None:
+    """Return why feature maps of an arm cannot be moved; None where they can, or boxes are."""
+    if not compensation.moves_features:
+        return None
+    system = get_arm_system(settings, arm)
+    if not has_flow(system.kind):
+        return f"{compensation.name} needs the flow network of a system, and it gives none"
+    if others := [*list_arm_partner_systems(settings, arm)]:
+        return f"{compensation.name} moves maps of the ego's network, and partners use {others[0]}"
+    return system.kind.find_flow_problem(compensation.weights, **system.arguments)
+
+
+def list_flow_files(settings: CampaignSettings) -> dict[str, list[Path]]:
+    """Return the flow networks that compensations may use, by the names of these.
+
+    Raises:
+        UserError: one cannot be read, or moves other maps.
+    """
+    files: dict[str, list[Path]] = {}
+    for name, compensation in build_compensations(settings).items():
+        for system in settings["system"] if compensation.moves_features else ():
+            part = settings["system"][system]
+            kind = find_class(part["_target_"], f"system.{system}")
+            given = {key: value for key, value in part.items() if key != "_target_"}
+            flow = compensation.weights
+            if has_flow(kind) and kind.find_flow_problem(flow, **given) is None:
+                files.setdefault(name, []).extend(kind.list_flow_files(flow, **given))
+    return files
+
+
 def find_uncompensated_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm, str]:
     """Return why some arms cannot be driven: their compensation cannot act on what is sent.
 
@@ -76,9 +111,11 @@ def find_uncompensated_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> 
                 )
         elif arm[ATTACK] != NONE:
             reasons[arm] = (
-                f"{compensation.name} moves boxes, and the records of an attack look for lies where"
-                " they were stated; drive it without an attack"
+                f"{compensation.name} moves {words}, and the records of an attack look for lies"
+                " where they were stated; drive it without an attack"
             )
+        elif (reason := find_flow_problem(settings, arm, compensation)) is not None:
+            reasons[arm] = reason
     for name in {arm[COMPENSATE] for arm in reasons}:
         of_name = [arm for arm in arms if arm[COMPENSATE] == name]
         if all(arm in reasons for arm in of_name):

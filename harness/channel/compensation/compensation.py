@@ -43,6 +43,30 @@ class MovedBoxes:
     moved: Floats
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedMaps:
+    """What became of the feature maps of one late message at one planning step.
+
+    Attributes:
+        frame: the simulator's tick of the planning step.
+        capture_frame: the simulator's tick of capture.
+        age: s, by the message's time stamp and the ego's clock.
+        known: whether an earlier message of the sender says how cells move.
+        cells: how many cells of the finest map moved.
+        mean: metres by which these moved.
+        greatest: metres.
+    """
+
+    frame: int
+    sender: str
+    capture_frame: int
+    age: float
+    known: bool
+    cells: int
+    mean: float
+    greatest: float
+
+
 class Compensation:
     """Changes the content of late messages to what it would be now; subclasses say how.
 
@@ -51,17 +75,29 @@ class Compensation:
 
     Attributes:
         payloads: types of payload that it can act on.
+        moves_features: whether it moves feature maps by a network of the system.
+        weights: file of that network; None: the shipped one.
     """
 
     name = "compensation"
     payloads: tuple[type[Payload], ...] = (Boxes,)
+    moves_features = False
+    weights: str | None = None
 
     def __init__(self) -> None:
         self.rows: list[MovedBoxes] = []
+        self.moved_maps: list[MovedMaps] = []
+
+    def use_system(self, system: object) -> None:
+        """Take from the system of the ego what is needed; boxes need nothing.
+
+        Args:
+            system: under test.
+        """
 
     def reset(self) -> None:
         """Start an episode in which no message was heard."""
-        self.rows = []
+        self.rows, self.moved_maps = [], []
 
     def compensate_messages(
         self, observation: EgoObservation, messages: Sequence[Message]
