@@ -314,7 +314,7 @@ def render_speeds(place: FlowPlace, grid: PillarGrid) -> tuple[Tensor, Tensor]:
     later = {int(actor): row for actor, row in zip(there.ids, then, strict=True)}
     x = grid.low[0] + (np.arange(columns) + 0.5) * grid.cell
     y = grid.low[1] + (np.arange(rows)[:, None] + 0.5) * grid.cell
-    reach = (np.abs(now[:, :2]) < np.array(grid.high[:2]) + 8.0).all(axis=1).tolist()
+    reach: list[bool] = np.all(np.abs(now[:, :2]) < np.array(grid.high[:2]) + 8.0, axis=1).tolist()
     for row, actor, hits, near in zip(now, here.ids, here.hits, reach, strict=True):
         if not near:
             continue
