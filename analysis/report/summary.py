@@ -50,15 +50,14 @@ def render_summary_section(report: ReportContents) -> Content:
         return ""
     answers = [*list_comparison_answers(report), *list_odds_answers(report)]
     bullets = render_bullets(answers) if answers else Markup()
-    steps = describe_planning_steps(report.collection)
-    return render_open_section(
-        NAME,
-        TITLE,
-        bullets or render_paragraph("Nothing to compare: fewer than two arms."),
-        render_paragraph(PAGE_WIDE, class_="quiet") if "page-wide p" in bullets else "",
-        render_overview(report),
-        *(render_paragraph(sentence, class_="quiet") for sentence in (steps,) if sentence),
+    notes = (
+        PAGE_WIDE if "page-wide p" in bullets else "",
+        describe_planning_steps(report.collection),
     )
+    before, after = (render_paragraph(note, class_="quiet") if note else "" for note in notes)
+    answered = bullets or render_paragraph("Nothing to compare: fewer than two arms.")
+    parts = (answered, before, render_overview(report), after)
+    return render_open_section(NAME, TITLE, *parts)
 
 
 def render_overview(report: ReportContents) -> Markup:
