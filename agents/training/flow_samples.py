@@ -33,6 +33,8 @@ MARGIN = 0.4
 
 PART = (48, 64)
 """Rows and columns of a part of a map, multiples of 4."""
+FARTHEST = 8.0
+"""Metres beyond the window at which a road user's box may still reach into it."""
 LEAST_SPEED = 0.5
 """m/s of a road user round which a part is chosen."""
 Corner: TypeAlias = tuple[int, int]
@@ -314,8 +316,9 @@ def render_speeds(place: FlowPlace, grid: PillarGrid) -> tuple[Tensor, Tensor]:
     later = {int(actor): row for actor, row in zip(there.ids, then, strict=True)}
     x = grid.low[0] + (np.arange(columns) + 0.5) * grid.cell
     y = grid.low[1] + (np.arange(rows)[:, None] + 0.5) * grid.cell
-    reach: list[bool] = np.all(np.abs(now[:, :2]) < np.array(grid.high[:2]) + 8.0, axis=1).tolist()
-    for row, actor, hits, near in zip(now, here.ids, here.hits, reach, strict=True):
+    reach = np.array(grid.high[:2]) + FARTHEST
+    near_window = [bool((np.abs(row[:2]) < reach).all()) for row in now]
+    for row, actor, hits, near in zip(now, here.ids, here.hits, near_window, strict=True):
         if not near:
             continue
         cos, sin = np.cos(row[6]), np.sin(row[6])
