@@ -102,6 +102,7 @@ STREAMS = [
     "interference/rain/*",
     "interference/removed/*",
     "interference/snow/*",
+    "interference/speedometer/*",
     "interference/stray_points/*",
     "interference/stray_returns/*",
     "interference/wet_ground/*",

@@ -135,13 +135,37 @@ class Channel:
         return bool(self.answers.disturbances)
 
     def note_shifted_reading(self) -> None:
-        """Count a reading of position or course that a wrong belief of the ego displaces."""
+        """Count a reading of position, course or speed that is not what the simulator gave."""
         self._shifted_readings += 1
         self._count_sensed()
 
     def _count_sensed(self) -> None:
         changed = self.sensing.changed + self.seeing.changed + self._shifted_readings
         self.audit.tally.effects.sensed = changed
+
+    @property
+    def of_speed(self) -> bool:
+        """Whether a disturbance changes the speed that is shown."""
+        return any(disturbance.of_speed for disturbance in self.disturbances)
+
+    def show_speed(self, speed: float, observation: Observation) -> float:
+        """Return what a speedometer of the ego shows, m/s.
+
+        Args:
+            speed: m/s, that the simulator gave.
+            observation: of the ego in this tick.
+        """
+        shown = speed
+        for disturbance in self.disturbances:
+            if disturbance.of_speed:
+                before = shown
+                shown = disturbance.show_speed(before, observation)
+                # while a vehicle stands there is nothing to change
+                disturbance.reached += shown != before
+                disturbance.acted += shown != before
+        if shown != speed:
+            self.note_shifted_reading()
+        return shown
 
     @property
     def of_pictures(self) -> bool:

@@ -62,6 +62,7 @@ class Disturbance:
     of_sweeps = False  # changes what LiDARs sense, the ego's too, and no message
     of_answers = False  # delays what the ego makes of a moment, and no message
     of_pictures = False  # changes what cameras give, the ego's too, and no message
+    of_speed = False  # changes what the ego's speedometer shows, and no message
     of_clocks = False  # makes stamps of messages wrong
     needs_surfaces = False  # must know what the points of a sweep lie on
     detects = False  # makes the LiDAR's sensitivity part of what it does to a sweep: weather
@@ -169,6 +170,15 @@ class Disturbance:
         """
         return 0.0
 
+    def show_speed(self, speed: float, observation: Observation) -> float:
+        """Return the speed that a speedometer of the ego shows, m/s.
+
+        Args:
+            speed: m/s, as earlier disturbances leave it.
+            observation: of the ego in this tick.
+        """
+        return speed
+
     def clock_error(self, message: Message) -> float:
         """Return seconds by which the sender's clock is ahead of the simulator's.
 
@@ -191,8 +201,8 @@ class Disturbance:
 
     @property
     def of_sensors(self) -> bool:
-        """Whether this changes sweeps or pictures, and no message."""
-        return self.of_sweeps or self.of_pictures
+        """Whether this changes sweeps, pictures or speeds that are shown, and no message."""
+        return self.of_sweeps or self.of_pictures or self.of_speed
 
     @property
     def of_messages(self) -> bool:
@@ -211,6 +221,8 @@ class Disturbance:
             return "sweeps"
         if self.of_pictures:
             return "looks of cameras"
+        if self.of_speed:
+            return "readings of speed"
         return "answers" if self.of_answers else "messages that reached the system"
 
     @property

@@ -96,6 +96,7 @@ class LittleAgent(AutonomousAgent):  # type: ignore[misc]
             "points": len(input_data["LIDAR"][1]),
             "map": len(input_data["map"][1]["opendrive"]),
             "throttle": control.throttle,
+            "speed": float(input_data["speed"][1]["speed"]),
         }
         with open(self.journal, "a") as journal:  # noqa: PTH123
             journal.write(json.dumps(line) + "\n")

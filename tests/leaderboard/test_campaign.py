@@ -21,7 +21,7 @@ from tests.profiles import ONLY_WITH_ALL
 pytestmark = pytest.mark.thorough
 PATIENCE = 600.0
 HERE = Path(__file__).parent
-CONDITIONS = ("none", "gnss", "blur", "own_latency", "stray_returns")
+CONDITIONS = ("none", "gnss", "blur", "own_latency", "stray_returns", "speedometer")
 
 
 def list_settings(out: Path, conditions: str) -> list[str]:
@@ -79,6 +79,11 @@ def test_disturbances_reach_its_door(tmp_path: Path) -> None:
     assert drives["blur"][0]["picture"] != plain[0]["picture"]
     assert drives["stray_returns"][0]["points"] == plain[0]["points"] + 1000
     assert drives["blur"][0]["gps"] == plain[0]["gps"]
+    # both go with the same throttle until then
+    assert drives["speedometer"][0]["speed"] == plain[0]["speed"] == pytest.approx(0.0, abs=0.05)
+    assert plain[30]["speed"] > 1.0
+    shown = 1.05 * plain[30]["speed"] + 0.55
+    assert drives["speedometer"][30]["speed"] == pytest.approx(shown, abs=1e-4)
     # it wants to go from the first tick on; with own latency the vehicle goes later
     for name, moves in (("none", 0), ("own_latency", 4)):
         (place,) = (

@@ -24,7 +24,7 @@ from harness.types.vocabulary import (
     SensorReading,
     Step,
 )
-from harness.world.agent_sensors import GNSS, IMU, LIDAR, AgentSensors, shift_compass
+from harness.world.agent_sensors import GNSS, IMU, LIDAR, SPEED, AgentSensors, shift_compass
 from harness.world.attempt_context import EgoState
 
 RGB = "sensor.camera.rgb"
@@ -103,6 +103,9 @@ class AgentSensing:
             return replace(reading, values=moved)
         if reading.kind == IMU and shift.yaw:
             return shift_compass(reading, shift.yaw)
+        if reading.kind == SPEED and self._channel.of_speed:
+            shown = self._channel.show_speed(float(reading.values[0]), observation)
+            return replace(reading, values=np.full_like(reading.values, shown))
         if reading.kind.startswith(LIDAR) and self._channel.of_sweeps:
             mount = self._mounts[reading.name].on_vehicle
             captured = Observation(

@@ -115,6 +115,8 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
             refuse_without_sensitivity(settings, disturbance, arm.condition)
             if disturbance.of_sweeps and silent and not (disturbance.detects and sees):
                 reasons[arm] = f"{disturbance.name} changes points, and the system reads none"
+            if disturbance.of_speed and not mounts:
+                reasons[arm] = f"{disturbance.name} is for systems that bring a speedometer"
             if disturbance.of_pictures and not sees:
                 reasons[arm] = f"{disturbance.name} changes pictures, and the system reads none"
             if not disturbance.kinds & present:
