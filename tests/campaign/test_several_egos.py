@@ -148,7 +148,11 @@ def test_egos_that_stand_for_nothing_red_are_a_deadlock(tmp_path: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "more",
-    [pytest.param(SHARING, marks=ONLY_WITH_ALL), INTENDING, MIXED],
+    [
+        pytest.param(SHARING, marks=ONLY_WITH_ALL),
+        pytest.param(INTENDING, marks=ONLY_WITH_ALL),
+        MIXED,  # with plans, too
+    ],
     ids=["sharing", "plans", "mixed"],
 )
 def test_a_kill_changes_no_record_of_any_ego(tmp_path: Path, more: tuple[str, ...]) -> None:
