@@ -26,6 +26,7 @@ from harness.channel.messages.message_format import MessageFormat
 from harness.channel.naming import number_equal_names
 from harness.channel.picture_sensing import PictureSensing
 from harness.channel.sensing import LidarSensing
+from harness.channel.speed_sensing import SpeedSensing
 from harness.channel.tally import DisturbanceAct, MessageUnderway
 from harness.common.errors import UserError
 from harness.common.sensitivity import LidarSensitivity
@@ -66,6 +67,7 @@ class Channel:
         self.sensing = LidarSensing(self.disturbances)
         self.answers = AnswerQueue(self.disturbances)
         self.seeing = PictureSensing(self.disturbances)
+        self.speeds = SpeedSensing(self.disturbances)
         if not maximum_age >= 0:
             raise UserError(f"channel.maximum_age = {maximum_age} s: must be ≥ 0")
         self.maximum_age = maximum_age
@@ -142,30 +144,6 @@ class Channel:
     def _count_sensed(self) -> None:
         changed = self.sensing.changed + self.seeing.changed + self._shifted_readings
         self.audit.tally.effects.sensed = changed
-
-    @property
-    def of_speed(self) -> bool:
-        """Whether a disturbance changes the speed that is shown."""
-        return any(disturbance.of_speed for disturbance in self.disturbances)
-
-    def show_speed(self, speed: float, observation: Observation) -> float:
-        """Return what a speedometer of the ego shows, m/s.
-
-        Args:
-            speed: m/s, that the simulator gave.
-            observation: of the ego in this tick.
-        """
-        shown = speed
-        for disturbance in self.disturbances:
-            if disturbance.of_speed:
-                before = shown
-                shown = disturbance.show_speed(before, observation)
-                # while a vehicle stands there is nothing to change
-                disturbance.reached += shown != before
-                disturbance.acted += shown != before
-        if shown != speed:
-            self.note_shifted_reading()
-        return shown
 
     @property
     def of_pictures(self) -> bool:

@@ -113,6 +113,7 @@ SAFE = {
     "harness.channel.interference.pose_error.Uniform",
     "harness.channel.interference.pose_error.Walk",
     "harness.channel.interference.removed.Removed",
+    "harness.channel.interference.speedometer.SpeedometerError",
     "harness.channel.interference.stray_points.StrayPoints",
     "harness.channel.interference.stray_points.StrayReturns",
     "harness.channel.interference.weather.Fog",

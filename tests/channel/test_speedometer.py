@@ -1,4 +1,4 @@
-"""A speedometer that is wrong: what is shown, how it is counted, and which systems it is planned with."""
+"""A speedometer that is wrong: what is shown and counted, and which systems it is planned with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def show(speeds: list[float], *disturbances: SpeedometerError, seed: int = 1) ->
     channel = Channel(list(disturbances))
     channel.reset(seed, "route")
     return [
-        channel.show_speed(speed, observation("ego", "ego", step))
+        channel.speeds.show_speed(speed, observation("ego", "ego", step))
         for step, speed in enumerate(speeds)
     ]
 
@@ -51,12 +51,11 @@ def test_what_was_shown_otherwise_is_counted() -> None:
     channel = Channel([disturbance])
     channel.reset(1, "route")
     for step, speed in enumerate((0.0, 3.0, 4.0)):
-        channel.show_speed(speed, observation("ego", "ego", step))
+        channel.speeds.show_speed(speed, observation("ego", "ego", step))
     record = channel.audit.build_record()
-    assert record["sensed"] == 2
     assert record["disturbances"] == {"speedometer": 2}
     assert disturbance.inert() is None
-    assert not Channel([Fixed(0.4)]).of_speed
+    assert not Channel([Fixed(0.4)]).speeds.disturbances
 
 
 def test_the_defaults_are_half_of_what_is_allowed() -> None:

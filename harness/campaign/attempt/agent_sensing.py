@@ -103,9 +103,12 @@ class AgentSensing:
             return replace(reading, values=moved)
         if reading.kind == IMU and shift.yaw:
             return shift_compass(reading, shift.yaw)
-        if reading.kind == SPEED and self._channel.of_speed:
-            shown = self._channel.show_speed(float(reading.values[0]), observation)
-            return replace(reading, values=np.full_like(reading.values, shown))
+        if reading.kind == SPEED:
+            speed = float(reading.values[0])
+            shown = self._channel.speeds.show_speed(speed, observation)
+            if shown != speed:
+                self._channel.note_shifted_reading()
+                return replace(reading, values=np.full_like(reading.values, shown))
         if reading.kind.startswith(LIDAR) and self._channel.of_sweeps:
             mount = self._mounts[reading.name].on_vehicle
             captured = Observation(
