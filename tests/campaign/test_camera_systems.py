@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from agents.perception.cameras.systems import find_camera_weights
@@ -21,8 +16,8 @@ from harness.records.pictures import read_kept_pictures
 from harness.records.reading import CampaignRecords, read_stored_table
 from harness.types.systems import has_image_reader
 from harness.world.rig import RIGS, read_rig
-from tests.campaign.tiny import command, composed, environment, files, run, write_route
-from tests.conftest import ROOT
+from tests.campaign.tiny import command, composed, files, run, write_route
+from tests.killing import kill_while_driving
 from tests.once import once
 from tests.profiles import ONLY_WITH_ALL
 
@@ -149,22 +144,8 @@ def test_pictures_reach_the_ego_and_its_partner(driven: Path) -> None:
 @pytest.mark.thorough
 def test_killed_and_resumed_it_is_the_same(driven: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    runner = subprocess.Popen(
-        command(driven, *ARMS, f"out={out}"),
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until = time.monotonic() + PATIENCE
-        while not (out / "ledger.jsonl").exists() or not psutil.Process(runner.pid).children():
-            assert runner.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.1)
-    finally:
-        os.kill(runner.pid, signal.SIGKILL)
-        runner.wait()
+    line = command(driven, *ARMS, f"out={out}")
+    kill_while_driving(line, out, patience=PATIENCE)
     done = run(driven, *ARMS, f"out={out}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert records_differ(driven / "out", out) == []

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from agents.perception.flows.files import FLOW_FOLDER
@@ -26,12 +21,11 @@ from tests.campaign.tiny import (
     assert_refused_in_one_line,
     command,
     composed,
-    environment,
     plan_arms,
     run,
     write_route,
 )
-from tests.conftest import ROOT
+from tests.killing import kill_while_driving
 from tests.once import once
 
 ROBUST = FOLDER / "robust" / "lite_fcooper.safetensors"
@@ -197,22 +191,8 @@ def read_record(place: Path) -> dict[str, Any]:
 @pytest.mark.thorough
 def test_killed_and_resumed_it_is_the_same(driven: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    runner = subprocess.Popen(
-        command(driven, *DRIVE, f"out={out}"),
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until = time.monotonic() + PATIENCE
-        while not (out / "ledger.jsonl").exists() or not psutil.Process(runner.pid).children():
-            assert runner.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.1)
-    finally:
-        os.kill(runner.pid, signal.SIGKILL)
-        runner.wait()
+    line = command(driven, *DRIVE, f"out={out}")
+    kill_while_driving(line, out, patience=PATIENCE)
     done = run(driven, *DRIVE, f"out={out}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert records_differ(driven / "both", out) == []
