@@ -14,6 +14,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from analysis.__main__ import main as analysis
+from analysis.cases import build_case_table, list_violation_cases
 from analysis.collection import collect_campaigns
 from harness.__main__ import main as harness
 from harness.campaign.folder.campaign_folder import prepare_campaign
@@ -91,6 +92,16 @@ def test_planning_steps_have_all_columns_and_nan_where_they_are_not_packed(packe
 
 
 @pytest.mark.thorough
+def test_violations_of_packed_drives_have_no_command_that_shows_them(packed: Packed) -> None:
+    driven, unpacked = (
+        build_case_table(list_violation_cases(collect_campaigns([folder])))["command"]
+        for folder in (packed.driven, packed.unpacked)
+    )
+    assert len(driven) == len(unpacked) > 0
+    assert driven.str.startswith("crucible replay ").all()
+    assert (unpacked == "").all()
+
+
 def test_results_and_missing_attempts_read_as_before(packed: Packed) -> None:
     driven, unpacked = (
         collect_campaigns([packed.driven], whole=True),
