@@ -26,6 +26,7 @@ from harness.commands.route_listing import (
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import AttemptError, UserError
 from harness.common.files import write_whole
+from harness.common.terminal_lines import print_stdout_line
 from harness.types.vocabulary import Floats, Pose, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lane_graph import LaneGraph
@@ -154,7 +155,7 @@ def write_routes_plot(options: argparse.Namespace) -> int:
         write_whole(options.out, render_svg_file(canvas))
     else:
         write_png(render_canvas(canvas, dark=options.dark), options.out)
-    print(f"{len(routes)} route{'s' * (len(routes) != 1)} in {options.out}")
+    print_stdout_line(f"{len(routes)} route{'s' * (len(routes) != 1)} in {options.out}")
     return 0
 
 

@@ -179,6 +179,7 @@ def test_the_same_command_with_one_worker_drives_what_is_missing_and_writes_the_
                 assert file.read_bytes() == (there[key] / file.name).read_bytes(), file
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_recorded_drives_nothing(out: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(out, tmp_path / "out")
