@@ -27,7 +27,6 @@ IN_A_PIPE = 80
 """Columns that Rich takes for a pipe, where a console has no width of its own."""
 LINES = 25
 FRAMES = "─━┃│┏┓┗┛┡┩├┤└┘╇┳┴┬┼╞╡╪═╶╴╷╵"
-SIZE = Console.size
 UNBROKEN_NUMBER = re.compile(r"(?<=\d) (?=[^\s\d])")
 """The space between a number and its unit, where no line is broken."""
 

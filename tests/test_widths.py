@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -159,9 +160,12 @@ def run_words(*words: object) -> None:
     assert start_subcommand([str(word) for word in words]) == 0
 
 
-def test_a_plan_on_terminals_and_as_it_is_kept() -> None:
-    """What `keep_prints` prints again has the lines of a real terminal of that width."""
-    plan = partial(run_words, "run", "dry_run=true")
+def test_a_plan_on_terminals_and_as_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `keep_prints` prints again has the words of a real terminal of that width."""
+    monkeypatch.setenv("CRUCIBLE_CACHE", str(tmp_path))  # no other test changes its estimate
+    plan = partial(run_words, "run", f"out={tmp_path / 'plan'}", "dry_run=true")
     check_screens(plan, least=30)
     with keep_prints() as prints:
         plan()
@@ -187,8 +191,9 @@ def test_a_word_that_is_cut_and_a_line_that_is_not_broken_are_noticed() -> None:
 def test_what_reads_a_finished_campaign(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
-    folder = drive_plain_once(tmp_path_factory)
-    routes = (f"routes.file={folder.parent / 'routes.xml'}", "routes.only=null", "seeds=[1]")
+    driven = drive_plain_once(tmp_path_factory)
+    folder = shutil.copytree(driven, tmp_path / "out")
+    routes = (f"routes.file={driven.parent / 'routes.xml'}", "routes.only=null", "seeds=[1]")
     drive = ("run", *routes, "traffic=few", *SETTINGS, f"out={folder}")
     check_screens(partial(run_words, *drive), least=30, any_number=True)
     check_screens(partial(run_words, "status", folder), least=20)
