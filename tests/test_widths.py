@@ -149,8 +149,8 @@ def test_every_command_has_a_test_of_its_widths() -> None:
     assert {*WIDTH_TESTS, *NOT_FOR_PEOPLE} == {*list_subcommands()}
     for command, (file, name) in WIDTH_TESTS.items():
         text = (ROOT / file).read_text()
-        found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-        (test,) = [ast.unparse(node) for node in found if node.name == name]
+        functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+        (test,) = [ast.unparse(node) for node in functions if node.name == name]
         checked = ("prints_fit", "check_widths(", "check_screens(")
         assert any(word in test for word in checked), (command, file, name)
 

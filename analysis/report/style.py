@@ -118,7 +118,7 @@ dl.facts dd{margin:0 0 8px}
 .strip{grid-template-columns:minmax(0,300px)}
 .list{columns:1}
 """
-# Below this width a broad figure is wider than what is beside the margins of a phone.
+# Below this width a broad figure is wider than a screen without its margins.
 SIDEWAYS_BELOW = 608
 SIDEWAYS = """
 figure.broad figcaption::after{display:block;color:var(--ink);

@@ -55,8 +55,8 @@ def test_no_head_of_a_table_stands_beyond_its_edge(tmp_path: Path) -> None:
     assert not seen.layout["cut"]
 
 
-@pytest.mark.parametrize(("width", "scrolls"), [(390, True), (607, True), (608, False)])
-def test_figures_that_are_wider_than_a_phone_say_so(
+@pytest.mark.parametrize(("width", "scrolls"), [(390, True), (606, True), (608, False)])
+def test_figures_that_are_wider_than_a_phone_have_a_note(
     tmp_path: Path, width: int, scrolls: bool
 ) -> None:
     """The matrices of the example report's twelve systems."""
