@@ -3,7 +3,7 @@
 A command imports for two to four seconds, and a small campaign drives for one. Here a command runs
 in a child of a process that has imported what commands import. Its simulator and its attempts are
 processes of their own, as ever. Each of pytest's workers has one such process, from the first
-command on. A command in another environment than the first one is started afresh.
+command on, and one more for a second environment; with a third, commands are started afresh.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ VARIES = ("PYTEST_CURRENT_TEST",)
 """What may differ in an environment, since no command reads it."""
 LONGEST = 1 << 18
 """Bytes of a request."""
+PATIENCE = 240.0
+"""Seconds in which the process imports and forks, on a busy machine too."""
 HANDLES = 3
 """Files of a request: standard output, standard error, and the socket of the report."""
 ONE_THREAD = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
@@ -63,9 +65,10 @@ class WarmServer:
                 request = json.dumps(list(arguments)).encode()
                 handles = [out.fileno(), err.fileno(), theirs.fileno()]
                 socket.send_fds(self._requests, [request], handles)
-            # the id comes at once, the exit code at the end
-            ours.settimeout(timeout)
+            # the id comes once the process has imported, the exit code at the end
+            ours.settimeout(PATIENCE)
             pid = int(ours.recv(64))
+            ours.settimeout(timeout)
             try:
                 code = int(ours.recv(64))
             except TimeoutError:
@@ -83,6 +86,8 @@ class WarmServer:
         self._process.wait()
 
 
+MOST = 2
+"""Environments for which a process is kept: each holds some hundred megabytes."""
 _servers: list[WarmServer] = []
 _lock = threading.Lock()
 
@@ -99,10 +104,12 @@ def run_warm(
     """
     given = {name: value for name, value in environment.items() if name not in VARIES}
     with _lock:
-        if not _servers:
-            _servers.append(WarmServer(given))
-    if given == _servers[0].environment:
-        return _servers[0].run_command(arguments, timeout)
+        server = next((one for one in _servers if one.environment == given), None)
+        if server is None and len(_servers) < MOST:
+            server = WarmServer(given)
+            _servers.append(server)
+    if server is not None:
+        return server.run_command(arguments, timeout)
     return subprocess.run(
         [sys.executable, *arguments],
         check=False,
