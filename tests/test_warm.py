@@ -1,4 +1,4 @@
-"""A command in a process that has imported ends and says as one that is started afresh."""
+"""A command in a process that has imported ends and says as one in a fresh process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_program_ends_as_it_does_afresh(ending: str, tmp_path: Path) -> None:
+def test_a_program_ends_as_in_a_fresh_process(ending: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(ENDINGS[ending] + "\n")
     words = [str(program), "an argument"]
@@ -52,7 +52,7 @@ def test_what_takes_too_long_is_killed(tmp_path: Path) -> None:
         run_warm([str(program)], environment=environment(), timeout=2)
 
 
-def test_each_environment_is_the_commands(tmp_path: Path) -> None:
+def test_a_command_has_its_environment(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("import os\nprint(os.environ.get('COLOUR'))\n")
     for colour in ("red", "green", "blue", "red"):

@@ -3,7 +3,7 @@
 A command imports for two to four seconds, and a small campaign drives for one. Here a command runs
 in a child of a process that has imported what commands import. Its simulator and its attempts are
 processes of their own, as ever. Each of pytest's workers has one such process, from the first
-command on, and one more for a second environment; with a third, commands are started afresh.
+command on, and one more for a second environment. In a third one, commands have fresh processes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WarmServer:
                 [sys.executable, "-m", __name__],
                 cwd=ROOT,
                 env={**self.environment, **ONE_THREAD},
-                stdin=theirs,
+                stdin=theirs.fileno(),
             )
         atexit.register(self.close)
 
