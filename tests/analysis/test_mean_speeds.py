@@ -73,6 +73,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_tables_with_ages_have_the_recounted_speeds_of_each_arm(swept: Path) -> None:
     tables = build_all_tables(collect_campaigns([swept]), results_only=False)
     arms: dict[tuple[str, str], list[again.Attempt]] = {}
@@ -95,6 +96,7 @@ def test_tables_with_ages_have_the_recounted_speeds_of_each_arm(swept: Path) -> 
     assert not [table.name for table in others if set(SPEEDS) & set(table.measures)]
 
 
+@pytest.mark.thorough
 def test_without_boxes_the_traffic_has_no_speed_and_the_ego_its_own(
     swept: Path, tmp_path: Path
 ) -> None:
@@ -160,7 +162,10 @@ def test_critical_sizes_have_the_speeds_of_the_drives_of_each_size(
     )
     for twin in recount_twins(critical, 0.0):
         row = study.attempts.set_index("route").loc[twin.route]
-        assert {name: row[name] for name in SPEEDS} == pytest.approx(recount([twin]), rel=1e-9)
+        shown = {name: row[name] for name in SPEEDS}
+        assert shown == pytest.approx(recount([twin]), rel=1e-9, nan_ok=True)
+    # a drive may meet no vehicle at two steps in a row
+    assert study.attempts[VEHICLE_SPEED].notna().any()
     # in the files and on the terminal
     assert show_critical([critical], "latency", tmp_path, ["csv"]) == 0
     printed = capsys.readouterr().out
@@ -172,6 +177,7 @@ def test_critical_sizes_have_the_speeds_of_the_drives_of_each_size(
     assert {*SPEEDS} < set(measures)
 
 
+@pytest.mark.thorough
 def test_packed_critical_sizes_have_no_speed_of_the_traffic(
     critical: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
