@@ -6,7 +6,7 @@ of its arms, those of the table `staleness`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 
 import pandas as pd
@@ -59,10 +59,9 @@ def add_speed_columns(table: EstimatesTable, staleness: EstimatesTable) -> Estim
 
 def make_speed_cells(names: dict[str, object], speeds: dict[str, IntervalEstimate]) -> pd.DataFrame:
     """Return the cells of both mean speeds of a row; empty ones where they are not known."""
-    measures: Sequence[str] = [*MEAN_SPEEDS]
     return pd.DataFrame(
         [
             {**names, "measure": measure, **asdict(speeds.get(measure, NO_ESTIMATE))}
-            for measure in measures
+            for measure in MEAN_SPEEDS
         ]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.collection import collect_campaigns
+from analysis.statistics.intervals import NO_ESTIMATE
 from analysis.tables.all_tables import build_all_tables
-from analysis.tables.mean_speeds import AGE_TABLES
-from analysis.tables.staleness import EGO_SPEED, SPEED_SUMS, VEHICLE_SPEED, sum_speeds
+from analysis.tables.mean_speeds import AGE_TABLES, add_mean_speeds
+from analysis.tables.staleness import (
+    EGO_SPEED,
+    SPEED_SUMS,
+    STALENESS,
+    VEHICLE_SPEED,
+    sum_speeds,
+)
 from analysis.tables.table import EstimatesTable
 from harness.records.critical import format_twin_condition, write_critical
 from harness.records.packing.pack import pack_campaigns
@@ -71,6 +79,53 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with_conditions(folder, CONDITIONS)
     vary_speeds(folder)
     return folder
+
+
+def make_table(name: str, by: Sequence[str], rows: Sequence[dict[str, object]]) -> EstimatesTable:
+    """Return a table with an estimate for each row."""
+    estimate = asdict(replace(NO_ESTIMATE, n=2, routes=2))
+    cells = pd.DataFrame([{**estimate, **row} for row in rows])
+    return EstimatesTable(name=name, title=name, by=tuple(by), cells=cells)
+
+
+@pytest.mark.parametrize("name", [*AGE_TABLES, "driving"])
+def test_each_row_gets_the_speeds_of_its_arm(name: str) -> None:
+    arms = [("late", "none"), ("late", "latency=0.4")]
+    speeds = {arm: {EGO_SPEED: 3.0 + n, VEHICLE_SPEED: 5.0 + n} for n, arm in enumerate(arms)}
+    staleness = make_table(
+        STALENESS,
+        ("system", "condition"),
+        [
+            {"system": arm[0], "condition": arm[1], "measure": measure, "value": value}
+            for arm, values in speeds.items()
+            for measure, value in values.items()
+        ],
+    )
+    # an arm with two rows, one with one, and one of which no drive was read
+    rows = [("late", "latency=0.4", "vehicle"), ("late", "latency=0.4", "roadside")]
+    rows += [("late", "none", "vehicle"), ("early", "none", "vehicle")]
+    columns = ("system", "condition", "kind")
+    given = make_table(
+        name,
+        columns,
+        [
+            {**dict(zip(columns, row, strict=True)), "measure": "age, s", "value": 0.5}
+            for row in rows
+        ],
+    )
+    made = add_mean_speeds([given, staleness])[0]
+    if name == "driving":
+        assert made is given
+        return
+    shown = dict(made.list_rows())
+    assert list(shown) == rows
+    for row, cells in shown.items():
+        expected = speeds.get(row[:2], dict.fromkeys(SPEEDS, math.nan))
+        assert cells["age, s"].value == 0.5
+        for measure in SPEEDS:
+            assert cells[measure].value == pytest.approx(expected[measure], nan_ok=True)
+    # without drives that were read there are no speeds at all
+    assert add_mean_speeds([given]) == [given]
 
 
 @pytest.mark.thorough

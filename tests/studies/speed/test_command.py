@@ -69,8 +69,8 @@ def test_tables_drives_and_figures_are_written(
     assert late["traffic speed, slow, m/s"].item() == f"{traffic:.1f}"
     # the drives that were written give the tables that were written
     study = pair_study(read_speed_drives(out / DRIVES_FILE))
-    again = build_interaction_frame(study.pairs).astype(str)
-    assert_frame_equal(pd.read_csv(out / "speed_interactions.csv", dtype=str), again)
+    repeated = build_interaction_frame(study.pairs).astype(str)
+    assert_frame_equal(pd.read_csv(out / "speed_interactions.csv", dtype=str), repeated)
     assert {file.name for file in out.glob("*.svg")} == {
         "speed-late-latency.svg",
         "speed-late-own_latency.svg",
