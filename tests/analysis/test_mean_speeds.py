@@ -91,7 +91,9 @@ def make_table(name: str, by: Sequence[str], rows: Sequence[dict[str, object]]) 
 @pytest.mark.parametrize("name", [*AGE_TABLES, "driving"])
 def test_each_row_gets_the_speeds_of_its_arm(name: str) -> None:
     arms = [("late", "none"), ("late", "latency=0.4")]
-    speeds = {arm: {EGO_SPEED: 3.0 + n, VEHICLE_SPEED: 5.0 + n} for n, arm in enumerate(arms)}
+    speeds: dict[tuple[str, ...], dict[str, float]] = {
+        arm: {EGO_SPEED: 3.0 + n, VEHICLE_SPEED: 5.0 + n} for n, arm in enumerate(arms)
+    }
     staleness = make_table(
         STALENESS,
         ("system", "condition"),
