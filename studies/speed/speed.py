@@ -24,6 +24,7 @@ from harness.common.errors import UserError
 from studies.speed.figure import render_speed_figure
 from studies.speed.interaction import SCORE, SWEEPS
 from studies.speed.tables import (
+    COLUMNS,
     build_interaction_frame,
     name_speeds,
     pair_study,
@@ -84,9 +85,10 @@ def run_speed_command(options: argparse.Namespace) -> int:
 
 
 def add_speed_sums(collection: CampaignCollection) -> pd.DataFrame:
-    """Return the attempts with what their mean speeds are made of."""
+    """Return the drives with what their mean speeds are made of."""
     sums = [sum_speeds(campaign, key) for _, campaign, key in collection.iterate_attempts()]
-    attempts = collection.attempts.reset_index(drop=True)
+    # no other columns: metrics of the user may be called like sums
+    attempts = collection.attempts[[*COLUMNS]].reset_index(drop=True)
     return attempts.join(pd.DataFrame(sums, columns=[*SPEED_SUMS]))
 
 
