@@ -129,10 +129,10 @@ def list_set_notes(checked: Sequence[CheckedScenario]) -> list[str]:
     """Return how much of each published set was there to be counted, and what first went wrong."""
     notes = []
     for name, published in SETS.items():
-        found = sum(one.set_name == name for one in checked)
-        if found and found != published.scenarios:
+        count = sum(one.set_name == name for one in checked)
+        if count and count != published.scenarios:
             notes.append(
-                f"{name}: {found} of {published.scenarios} published scenarios were found; nothing"
+                f"{name}: {count} of {published.scenarios} published scenarios were found; nothing"
                 " is known of the others"
             )
     return notes

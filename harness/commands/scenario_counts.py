@@ -18,7 +18,7 @@ from harness.world.hazards.catalogue import build_hazard
 from harness.world.maps import find_map, load_road_network
 from harness.world.routes.resolve import resolve_mapped_route
 from harness.world.routes.scenario_sets import (
-    FoundScenario,
+    ScenarioEntry,
     InterDriveRoutes,
     MDriveRoutes,
     ScenarioSet,
@@ -95,23 +95,23 @@ def check_scenarios(
         UserError: the folder is no checkout of this set.
     """
     source = SETS[set_name].source(str(checkout))
-    for found in source.find_scenarios(source.get_checkout()):
-        yield check_scenario(set_name, source, found, maps)
+    for entry in source.find_scenarios(source.get_checkout()):
+        yield check_scenario(set_name, source, entry, maps)
 
 
 def check_scenario(
-    set_name: str, source: ScenarioSet, found: FoundScenario, maps: Path | None
+    set_name: str, source: ScenarioSet, entry: ScenarioEntry, maps: Path | None
 ) -> CheckedScenario:
     """Return whether a scenario can be driven, and if not, why."""
     # its files
     try:
-        scenario = found.read()
+        scenario = entry.read()
         town = read_single_route(scenario.egos[0].file).town if scenario.egos else UNKNOWN
     except UserError as problem:
         known = NOT_DRIVEN.search(str(problem))
         return CheckedScenario(
             set_name=set_name,
-            name=found.name,
+            name=entry.name,
             refusal=known[0] if known else NOT_READ,
             message=str(problem),
         )
@@ -119,7 +119,7 @@ def check_scenario(
     refusal, message = find_refusal(source, scenario, town, maps)
     return CheckedScenario(
         set_name=set_name,
-        name=found.name,
+        name=entry.name,
         town=town,
         read=True,
         refusal=refusal,
@@ -161,7 +161,7 @@ def list_driven_tests(folders: Iterable[Path]) -> set[tuple[str, bool]]:
 
 
 def is_with_traffic(campaign: CampaignRecords) -> bool:
-    """Return whether a campaign has vehicles or pedestrians beside those of its scenarios."""
+    """Return whether a campaign has vehicles or pedestrians next to those of its scenarios."""
     traffic = campaign.header["settings"].get("traffic") or {}
     return any(traffic.get(name) for name in ("vehicles", "walkers", "bicycles"))
 

@@ -89,7 +89,7 @@ def make_table(name: str, by: Sequence[str], rows: Sequence[dict[str, object]]) 
 
 
 @pytest.mark.parametrize("name", [*AGE_TABLES, "driving"])
-def test_each_row_gets_the_speeds_of_its_arm(name: str) -> None:
+def test_a_row_gets_the_speeds_of_its_arm(name: str) -> None:
     arms = [("late", "none"), ("late", "latency=0.4")]
     speeds: dict[tuple[str, ...], dict[str, float]] = {
         arm: {EGO_SPEED: 3.0 + n, VEHICLE_SPEED: 5.0 + n} for n, arm in enumerate(arms)
@@ -131,7 +131,7 @@ def test_each_row_gets_the_speeds_of_its_arm(name: str) -> None:
 
 
 @pytest.mark.thorough
-def test_tables_with_ages_have_the_recounted_speeds_of_each_arm(swept: Path) -> None:
+def test_tables_with_ages_have_the_recounted_speeds_of_arms(swept: Path) -> None:
     tables = build_all_tables(collect_campaigns([swept]), results_only=False)
     arms: dict[tuple[str, str], list[again.Attempt]] = {}
     for attempt in again.attempts(swept):
@@ -154,7 +154,7 @@ def test_tables_with_ages_have_the_recounted_speeds_of_each_arm(swept: Path) -> 
 
 
 @pytest.mark.thorough
-def test_without_boxes_the_traffic_has_no_speed_and_the_ego_its_own(
+def test_without_boxes_the_traffic_has_no_speed_and_the_ego_has_one(
     swept: Path, tmp_path: Path
 ) -> None:
     pack_campaigns([swept], tmp_path / "part.parquet")
@@ -201,7 +201,7 @@ def recount_twins(folder: Path, size: float) -> list[again.Attempt]:
     return [one for one in again.attempts(folder / TWINS) if one.condition == condition]
 
 
-def test_critical_sizes_have_the_speeds_of_the_drives_of_each_size(
+def test_critical_sizes_have_the_speeds_of_drives_of_that_size(
     critical: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = build_critical_study([critical], "latency", ["town"])

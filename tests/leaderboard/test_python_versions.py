@@ -126,9 +126,9 @@ def test_a_source_of_the_child_needs_python_3_7_and_its_library_only(file: Path)
         ("import numpy as np\nnp.zeros(3)", []),
     ],
 )
-def test_what_came_after_python_3_7_is_found(text: str, problems: list[str]) -> None:
-    found = find_problems(text)
-    assert [one.replace(".version", "") for one in found] == problems
+def test_what_came_after_python_3_7_is_a_problem(text: str, problems: list[str]) -> None:
+    problems_listed = find_problems(text)
+    assert [one.replace(".version", "") for one in problems_listed] == problems
 
 
 @pytest.mark.parametrize("text", ["(a := 1)", "def f(a, /): ...", "match a:\n    case 1: ..."])

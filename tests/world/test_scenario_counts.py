@@ -83,7 +83,7 @@ def test_interdrive_is_counted_by_town_and_tests(tmp_path: Path) -> None:
     assert (counts["driven"], counts["tests driven"]) == (1, 2)
 
 
-def test_each_refusal_of_mdrive_has_its_reason(tmp_path: Path) -> None:
+def test_refusals_of_mdrive_have_their_reasons(tmp_path: Path) -> None:
     ego = {"file": "v1.xml", "kind": "ego", "name": "Vehicle 1"}
     checkout = write_mdrive(tmp_path)
     add_mdrive(checkout, "2", {"ego": [ego]}, [make_behaviour("time")])

@@ -81,7 +81,7 @@ class SetScenario:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundScenario:
+class ScenarioEntry:
     """A scenario of a checkout, before it is read.
 
     Attributes:
@@ -111,7 +111,7 @@ class ScenarioSet(RouteSource):
         self._towns: dict[str, int] = {}
 
     @abstractmethod
-    def find_scenarios(self, folder: Path) -> Iterator[FoundScenario]:
+    def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield the scenarios of a checkout, in the order of their names."""
 
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
@@ -168,17 +168,17 @@ class ScenarioSet(RouteSource):
             return self._read
         folder = self.get_checkout()
         read: dict[str, tuple[SetScenario, RouteSpec]] = {}
-        for found in self.find_scenarios(folder):
+        for entry in self.find_scenarios(folder):
             try:
-                scenario = found.read()
+                scenario = entry.read()
                 route = self._read_driven_route(scenario)
             except UserError as problem:
                 if invalid is None:
                     raise
-                invalid.append(f"{found.name}: {problem}")
+                invalid.append(f"{entry.name}: {problem}")
                 continue
             if route is not None:
-                read[found.name] = scenario, route
+                read[entry.name] = scenario, route
         if not read:
             raise UserError(f"{folder}: no scenario of {self._town}; towns: {dict(self._towns)}")
         self._read = read
@@ -249,7 +249,7 @@ class InterDriveRoutes(ScenarioSet):
     safe_from_file = True
     folder = "simulation/leaderboard/data/Interdrive"
 
-    def find_scenarios(self, folder: Path) -> Iterator[FoundScenario]:
+    def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield a scenario for each folder; the number in a file's name is the ego's."""
         place = folder / self.folder
         if not place.is_dir():
@@ -266,7 +266,7 @@ class InterDriveRoutes(ScenarioSet):
                     for number in sorted(numbered)
                 )
                 scenario = SetScenario(name=inner.name, egos=egos)
-                yield FoundScenario(name=inner.name, read=partial(replace, scenario))
+                yield ScenarioEntry(name=inner.name, read=partial(replace, scenario))
 
 
 class MDriveRoutes(ScenarioSet):
@@ -275,7 +275,7 @@ class MDriveRoutes(ScenarioSet):
     safe_from_file = True
     folders = ("scenarioset", "routes")
 
-    def find_scenarios(self, folder: Path) -> Iterator[FoundScenario]:
+    def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield a scenario for each manifest."""
         places = [folder / name for name in self.folders if (folder / name).is_dir()]
         if not places:
@@ -284,7 +284,7 @@ class MDriveRoutes(ScenarioSet):
         for place in places:
             for manifest in sorted(place.rglob(MANIFEST)):
                 name = "_".join(manifest.parent.relative_to(place).parts)
-                yield FoundScenario(name=name, read=partial(read_manifest, manifest, name))
+                yield ScenarioEntry(name=name, read=partial(read_manifest, manifest, name))
 
 
 def read_manifest(manifest: Path, name: str) -> SetScenario:
