@@ -18,9 +18,9 @@ from harness.world.hazards.catalogue import build_hazard
 from harness.world.maps import find_map, load_road_network
 from harness.world.routes.resolve import resolve_mapped_route
 from harness.world.routes.scenario_sets import (
-    ScenarioEntry,
     InterDriveRoutes,
     MDriveRoutes,
+    ScenarioEntry,
     ScenarioSet,
     SetScenario,
     read_ego_route,
