@@ -90,6 +90,12 @@ class MessageExchange:
         if channel.link is not None:
             self._blocking = list_blocking_boxes(context.world, parked)
 
+    def join_air(self, first: MessageExchange) -> None:
+        """Receive on one air with the other driven egos, where messages go by a link."""
+        link, of_first = self._channel.link, first._channel.link
+        if link is not None and of_first is not None:
+            link.join_air(of_first, self.sender)
+
     def share_step(
         self,
         sensed: SensedStep,
@@ -255,6 +261,7 @@ def introduce_egos(exchanges: Sequence[MessageExchange]) -> None:
         return
     for number, ego in enumerate(exchanges):
         ego.sender = name_sending_ego(number)
+        ego.join_air(exchanges[0])
     for ego in exchanges:
         others = [other for other in exchanges if other is not ego]
         ego.others = {other.sender: other.sharing for other in others}

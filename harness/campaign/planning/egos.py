@@ -25,7 +25,6 @@ from harness.records.arms import (
     DEFAULT_DRIVER,
     DEFENCE,
     DRIVER,
-    LINK,
     MESSAGE_FORMAT,
     NATIVE_FORMAT,
     PARTNER_FLEET,
@@ -36,7 +35,7 @@ from harness.records.arms import (
 from harness.types.agent_sensors import brings_sensors
 from harness.types.drivers import is_drivable_system, is_intending_driver, is_scalable_system
 
-FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION)
+FOR_ONE_EGO = (ATTACK, DEFENCE, COMPUTE, INTERVENTION)
 """Factors whose parts are made for one receiver; with several egos they have not been tried."""
 
 
