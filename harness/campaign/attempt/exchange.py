@@ -91,10 +91,12 @@ class MessageExchange:
             self._blocking = list_blocking_boxes(context.world, parked)
 
     def join_air(self, first: MessageExchange) -> None:
-        """Receive on one air with the other driven egos, where messages go by a link."""
+        """Receive on one air with the other driven egos; senders compute once for all of them."""
         link, of_first = self._channel.link, first._channel.link
         if link is not None and of_first is not None:
             link.join_air(of_first, self.sender)
+        if self._computing is not None and first._computing is not None:
+            self._computing.join_egos(first._computing)
 
     def share_step(
         self,

@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 from harness.campaign.settings.config import build_typed_part, find_class
 from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.routes import build_route_source
 from harness.channel.attacks.attack import Attack
 from harness.common.errors import UserError
 from harness.records.arms import ATTACK, NONE, Arm
@@ -16,6 +17,8 @@ from harness.types.vocabulary import Boxes, Features, Points
 
 SENT = {Boxes: "boxes", Points: "points", Features: "feature maps"}
 """What payloads are called."""
+ATTACKED_EGOS = "egos"
+"""The key of an attack that names the driven egos that it aims at, where several are driven."""
 
 
 def build_attacks(settings: CampaignSettings) -> dict[str, Attack]:
@@ -31,21 +34,54 @@ def build_attacks(settings: CampaignSettings) -> dict[str, Attack]:
                 )
             continue
         made[name] = build_attack(part, place)
+        list_attacked_egos(settings, name)
     return made
 
 
 def build_attack(part: object, place: str) -> Attack:
-    """Return what the settings in a place make, if it is an attack."""
+    """Return what the settings in a place make, if it is an attack.
+
+    Which of several driven egos are lied to is no argument of its class.
+    """
+    if isinstance(part, dict):
+        part = {key: value for key, value in part.items() if key != ATTACKED_EGOS}
     attack: Attack = build_typed_part(part, place, Attack, "an attack")
     return attack
 
 
-def build_arm_attack(settings: CampaignSettings, arm: Arm) -> Attack | None:
-    """Return the attack of an arm; None where no partner lies."""
+def build_arm_attack(settings: CampaignSettings, arm: Arm, ego: int = 0) -> Attack | None:
+    """Return the attack of an arm on an ego; None where no partner lies to it.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        ego: its number among several driven egos, from 0.
+    """
     name = arm[ATTACK]
-    if name == NONE:
+    attacked = list_attacked_egos(settings, name)
+    if name == NONE or (attacked is not None and ego not in attacked):
         return None
     return build_attack(settings.get(ATTACK, {}).get(name), f"{ATTACK}.{name}")
+
+
+def list_attacked_egos(settings: CampaignSettings, name: str) -> list[int] | None:
+    """Return the numbers of the driven egos that an attack aims at; None: all.
+
+    Raises:
+        UserError: they are not numbers from 0 on, each once.
+    """
+    part = settings.get(ATTACK, {}).get(name)
+    egos = part.get(ATTACKED_EGOS) if isinstance(part, dict) else None
+    if egos is None:
+        return None
+    listed = egos if isinstance(egos, list) else [egos]
+    known = all(isinstance(ego, int) and not isinstance(ego, bool) and ego >= 0 for ego in listed)
+    if not listed or not known or len(set(listed)) < len(listed):
+        raise UserError(
+            f"configuration: {ATTACK}.{name}.{ATTACKED_EGOS} = {egos}: must be numbers of egos from"
+            " 0, each once, or null"
+        )
+    return listed
 
 
 def with_attacks(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
@@ -71,12 +107,10 @@ def find_unattackable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
         if arm[ATTACK] == NONE:
             continue
         attack = attacks[arm[ATTACK]]
-        sent = find_payload_type(settings, arm)
-        if sent is not None and sent not in attack.payloads:
-            words = " or ".join(SENT[kind] for kind in attack.payloads)
-            reasons[arm] = (
-                f"{attack.name} acts on {words}, and the system's partners share {SENT[sent]}"
-            )
+        named = settings["system"][arm.system]["_target_"]
+        unfit = find_payload_problem(attack, find_class(named, f"system.{arm.system}"))
+        if unfit is not None:
+            reasons[arm] = unfit
         elif (reason := find_gradient_problem(settings, arm, attack)) is not None:
             reasons[arm] = reason
         elif not attack.kinds & list_partner_kinds(settings, arm):
@@ -90,6 +124,20 @@ def find_unattackable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
                 " another attack"
             )
     return reasons
+
+
+def find_payload_problem(attack: Attack, system: type[Any]) -> str | None:
+    """Return why an attack cannot act on what a system is sent; None where it can.
+
+    Args:
+        attack: of the arm.
+        system: class of the receiver's system, which shares what it fuses.
+    """
+    sent = find_shared_type(system)
+    if sent is None or sent in attack.payloads:
+        return None
+    words = " or ".join(SENT[kind] for kind in attack.payloads)
+    return f"{attack.name} acts on {words}, and the system's partners share {SENT[sent]}"
 
 
 def find_gradient_problem(settings: CampaignSettings, arm: Arm, attack: Attack) -> str | None:
@@ -115,7 +163,9 @@ def list_partner_kinds(settings: CampaignSettings, arm: Arm) -> set[str]:
     """Return the kinds of partners that an arm may have."""
     cooperation = build_arm_cooperation(settings, arm)
     kinds = {"roadside"} if cooperation.roadside is not None else set()
-    return kinds | ({"vehicle"} if cooperation.connected and cooperation.connected_share else set())
+    connected = cooperation.connected and cooperation.connected_share
+    several = build_route_source(settings["routes"]).several_egos
+    return kinds | ({"vehicle"} if connected or several else set())
 
 
 def find_payload_type(settings: CampaignSettings, arm: Arm) -> type | None:

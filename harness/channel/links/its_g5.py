@@ -157,6 +157,8 @@ class ItsG5Link(RadioLink):
         times = find_busy_times(self._frames, heard)
         if self.receiver:
             times = merge_times([*times, *partners])
+            # what has its place on the air keeps it: a frame that would run into it waits
+            partners = [(first - plan.packet_seconds, last) for first, last in partners]
         busy = measure_busy_ratio(times, now - 0.1, now)
         spacing = get_reactive_interval(busy) if self.dcc == "reactive" else 0.0
         started, ended = self._last.get(sender, (-math.inf, -math.inf))
