@@ -185,7 +185,7 @@ def set_up_channel(settings: CampaignSettings, arm: Arm, window: Window, ego: in
         settings: of the campaign.
         arm: of the attempt.
         window: in which the ego's system uses messages.
-        ego: number of the ego that receives, from 0; an attack may aim at some.
+        ego: number of the ego that receives, from 0: an attack may aim at some of several.
 
     Raises:
         AttemptError: class `agent_setup`: the attack cannot be made.

@@ -6,10 +6,9 @@ from collections.abc import Collection, Sequence
 
 from harness.campaign.folder.assignments import RouteAssignment
 from harness.campaign.settings.attacks import (
-    ATTACKED_EGOS,
     build_arm_attack,
+    build_attacks,
     find_payload_problem,
-    list_attacked_egos,
 )
 from harness.campaign.settings.computing import build_arm_computing_time
 from harness.campaign.settings.conditions import build_condition_changes
@@ -193,16 +192,17 @@ def refuse_absent_victims(
     Raises:
         UserError: one line that names the setting and the route.
     """
-    for name in sorted({arm[ATTACK] for arm in arms}):
-        attacked = list_attacked_egos(settings, name)
+    attacks = build_attacks(settings)
+    for name in sorted({arm[ATTACK] for arm in arms} - {NONE}):
+        attacked = attacks[name].egos
         if attacked is None:
             continue
         for one in assignments:
             egos = 1 + len(one.further)
             if max(attacked) >= egos:
                 raise UserError(
-                    f"configuration: {ATTACK}.{name}.{ATTACKED_EGOS} = {attacked}:"
-                    f" {one.route.name} has no driven ego {max(attacked)} (egos: {egos}, from 0)"
+                    f"configuration: {ATTACK}.{name}.egos = {list(attacked)}: {one.route.name} has"
+                    f" no driven ego {max(attacked)} (egos: {egos}, from 0)"
                 )
 
 

@@ -17,8 +17,6 @@ from harness.types.vocabulary import Boxes, Features, Points
 
 SENT = {Boxes: "boxes", Points: "points", Features: "feature maps"}
 """What payloads are called."""
-ATTACKED_EGOS = "egos"
-"""The key of an attack that names the driven egos that it aims at, where several are driven."""
 
 
 def build_attacks(settings: CampaignSettings) -> dict[str, Attack]:
@@ -34,54 +32,29 @@ def build_attacks(settings: CampaignSettings) -> dict[str, Attack]:
                 )
             continue
         made[name] = build_attack(part, place)
-        list_attacked_egos(settings, name)
     return made
 
 
 def build_attack(part: object, place: str) -> Attack:
-    """Return what the settings in a place make, if it is an attack.
-
-    Which of several driven egos are lied to is no argument of its class.
-    """
-    if isinstance(part, dict):
-        part = {key: value for key, value in part.items() if key != ATTACKED_EGOS}
+    """Return what the settings in a place make, if it is an attack."""
     attack: Attack = build_typed_part(part, place, Attack, "an attack")
     return attack
 
 
-def build_arm_attack(settings: CampaignSettings, arm: Arm, ego: int = 0) -> Attack | None:
-    """Return the attack of an arm on an ego; None where no partner lies to it.
+def build_arm_attack(settings: CampaignSettings, arm: Arm, ego: int | None = None) -> Attack | None:
+    """Return the attack of an arm; None where no partner lies.
 
     Args:
         settings: of the campaign.
         arm: of the attempt.
-        ego: its number among several driven egos, from 0.
+        ego: its number among several driven egos, from 0: an attack may aim at some; None: any.
     """
     name = arm[ATTACK]
-    attacked = list_attacked_egos(settings, name)
-    if name == NONE or (attacked is not None and ego not in attacked):
+    if name == NONE:
         return None
-    return build_attack(settings.get(ATTACK, {}).get(name), f"{ATTACK}.{name}")
-
-
-def list_attacked_egos(settings: CampaignSettings, name: str) -> list[int] | None:
-    """Return the numbers of the driven egos that an attack aims at; None: all.
-
-    Raises:
-        UserError: they are not numbers from 0 on, each once.
-    """
-    part = settings.get(ATTACK, {}).get(name)
-    egos = part.get(ATTACKED_EGOS) if isinstance(part, dict) else None
-    if egos is None:
-        return None
-    listed = egos if isinstance(egos, list) else [egos]
-    known = all(isinstance(ego, int) and not isinstance(ego, bool) and ego >= 0 for ego in listed)
-    if not listed or not known or len(set(listed)) < len(listed):
-        raise UserError(
-            f"configuration: {ATTACK}.{name}.{ATTACKED_EGOS} = {egos}: must be numbers of egos from"
-            " 0, each once, or null"
-        )
-    return listed
+    attack = build_attack(settings.get(ATTACK, {}).get(name), f"{ATTACK}.{name}")
+    aims = ego is None or attack.egos is None or ego in attack.egos
+    return attack if aims else None
 
 
 def with_attacks(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
