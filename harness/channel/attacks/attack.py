@@ -146,10 +146,12 @@ class Attack(Disturbance):
             raise UserError(f"{self.name}.partners = {partners}: must be ≥ 0")
         if share is not None and not 0 <= share <= 1:
             raise UserError(f"{self.name}.share = {share}: must be from 0 to 1")
-        if egos is not None and (not egos or min(egos) < 0 or len(set(egos)) < len(egos)):
-            raise UserError(
-                f"{self.name}.egos = {list(egos)}: must be numbers from 0, each once, or null"
-            )
+        if egos is not None:
+            numbers = not isinstance(egos, str) and all(type(ego) is int for ego in egos)
+            if not egos or not numbers or min(egos) < 0 or len(set(egos)) < len(egos):
+                raise UserError(
+                    f"{self.name}.egos = {egos}: must be numbers from 0, each once, or null"
+                )
         refuse_negative(self.name, "s", start=start)
         self.partners, self.share, self.start, self.egos = partners, share, start, egos
         self.scene: AttackScene | None = None
