@@ -86,7 +86,7 @@ def test_both_egos_receive_on_one_air(driven: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_each_ego_and_each_sender_take_their_time(driven: Path) -> None:
+def test_egos_and_senders_take_their_time(driven: Path) -> None:
     for ego in list_egos(driven / "all"):
         messages, links, computing = (
             read(ego, name) for name in ("messages", "links", "computing")
@@ -111,7 +111,7 @@ def test_each_ego_and_each_sender_take_their_time(driven: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_an_attack_aims_at_one_ego_and_each_ego_judges(driven: Path) -> None:
+def test_an_attack_aims_at_one_ego_and_both_judge(driven: Path) -> None:
     first, second = list_egos(driven / "all")
     assert not (first / "attacks.parquet").exists()
     attacks = read(second, "attacks")
@@ -129,7 +129,7 @@ def test_an_attack_aims_at_one_ego_and_each_ego_judges(driven: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_repair_acts_in_each_ego(driven: Path) -> None:
+def test_a_repair_acts_in_both_egos(driven: Path) -> None:
     results = [read_result(ego)["intervention"] for ego in list_egos(driven / "all", "repair_LADE")]
     assert [one["name"] for one in results] == ["repair_LADE", "repair_LADE"]
     # the ghost is an additional detection of the ego that is lied to, and is taken out

@@ -112,13 +112,13 @@ def test_messages_of_egos_load_the_channel(make: Callable[..., RadioLink]) -> No
 
 
 @pytest.mark.parametrize("make", RADIOS)
-def test_each_path_has_its_sight_and_the_way_back_is_the_way_there(
+def test_paths_have_their_sights_and_the_way_back_is_the_way_there(
     make: Callable[..., RadioLink],
 ) -> None:
     received = drive(lambda: make(stations=10), step=3.0)
     for one, other in ((0, 1), (0, 2), (1, 2)):
         ways = of_sender(received[one], other), of_sender(received[other], one)
-        there, back = ([way.power for way in each] for each in ways)
+        there, back = ([carriage.power for carriage in way] for way in ways)
         assert there == pytest.approx(back, abs=1e-9)
         assert len({round(power, 6) for power in there}) > STEPS / 2
         assert [way.sight for way in ways[0]] == [way.sight for way in ways[1]]
@@ -140,11 +140,11 @@ def test_each_path_has_its_sight_and_the_way_back_is_the_way_there(
 def test_receivers_lose_messages_one_by_one(make: Callable[[], Link], far: float) -> None:
     received = drive(make, [(0.0, 0.0), (0.0, far), (0.0, -far)], step=8.0)
     lost = [[way.lost for way in of_sender(received[number], 0)] for number in (1, 2)]
-    assert all(0 < sum(each) < STEPS for each in lost)
+    assert all(0 < sum(missed) < STEPS for missed in lost)
     assert lost[0] != lost[1]
 
 
-def test_receivers_take_a_trace_from_places_of_their_own(tmp_path: Path) -> None:
+def test_receivers_take_a_trace_from_different_places(tmp_path: Path) -> None:
     file = tmp_path / "trace.csv"
     lines = [f"{0.001 * number},0" for number in range(400)]
     file.write_text("\n".join(["delay,lost", *lines]))
@@ -154,8 +154,10 @@ def test_receivers_take_a_trace_from_places_of_their_own(tmp_path: Path) -> None
 
 
 def test_a_null_radio_delivers_all_at_once() -> None:
-    off = {"with_queue": False, "with_airtime": False, "with_loss": False}
-    for carriages in drive(lambda: ItsG5Link(**off)):
+    def make() -> Link:
+        return ItsG5Link(with_queue=False, with_airtime=False, with_loss=False)
+
+    for carriages in drive(make):
         assert {(one.delay, one.lost) for one in carriages} == {(0.0, False)}
 
 

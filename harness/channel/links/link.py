@@ -127,7 +127,7 @@ class Link(ABC):
         return (*self.name_sending_stream(message), *self.name_receiver())
 
     def name_sending_stream(self, message: Message) -> tuple[str, ...]:
-        """Return the names of the stream of what a sender does, whoever receives it."""
+        """Return the names of the stream of what a sender does, for all receivers."""
         capture = str(message.capture_frame - self.first_frame)
         return (message.sender, capture, *((message.part,) if message.part else ()))
 

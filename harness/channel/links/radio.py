@@ -279,8 +279,9 @@ class RadioLink(Link):
 
     def _name_station(self, message: Message) -> str:
         """Return the name of a sender on the air: roadside units belong to one of the egos."""
-        own = message.kind == "roadside" and self.receiver
-        return f"{message.sender} of {self.receiver}" if own else message.sender
+        if message.kind == "roadside" and self.receiver:
+            return f"{message.sender} of {self.receiver}"
+        return message.sender
 
     def _receive_others(self, others: OtherStations, view: PathView) -> Floats:
         """Return milliwatts of every other station at the receiver of this link."""
