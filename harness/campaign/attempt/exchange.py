@@ -130,11 +130,13 @@ class MessageExchange:
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
         messages = self._channel.deliver_messages(sensed.scan.time, present)
+        with SystemBlame(), measure_ego(self._computing):
+            messages = self._security.judge_messages(observation, messages, sensed.truth)
+        # what a rejected message says that its sender plans is not heeded
         if self.driver is not None:
             heard = receive_intentions(messages, observation)
             observation = replace(observation, intentions=heard)
         with SystemBlame(), measure_ego(self._computing):
-            messages = self._security.judge_messages(observation, messages, sensed.truth)
             if self._compensation is not None:
                 messages = self._compensation.compensate_messages(observation, messages)
         return SharedStep(

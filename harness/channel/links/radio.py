@@ -70,8 +70,8 @@ TransmissionKey: TypeAlias = tuple[str, str, type, float, float, float]
 class RadioLink(Link):
     """A radio with noise and other stations; a subclass says how packets get onto the channel.
 
-    The other stations and their samples come from the attempt's seed. Packets of two partners do
-    not overlap.
+    The other stations and their samples come from the attempt's seed. Two partners never take
+    one slot of a sidelink; in ITS-G5 a partner senses the last frame of each other one.
 
     Links of several driven egos share one air, that of the first: the other stations along its
     street, and what all partners send. What a station sends at one capture is on the air once, with
