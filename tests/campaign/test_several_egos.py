@@ -43,8 +43,14 @@ INTENDING = (
     *("system=ideal_late", "cooperation=egos_intentions", "lights=green"),
     "interference=[latency]",
 )
+FACTORS = (
+    *("link=itsg5", "compute=declared", "attack=ghost", "defence=consensus"),
+    *("compute.declared.sender.ideal_late=60", "compute.declared.ego.ideal_late=60"),
+    "attack.ghost.start=0",
+)
 MIXED = (
     *INTENDING,
+    *FACTORS,
     "partners.system.assignment={folder}/fleet.json",
     "partners.system.modalities.m2=ideal_late",
     "+partners.systems.ideal_late.min_hits=20",
@@ -151,7 +157,7 @@ def test_egos_that_stand_for_nothing_red_are_a_deadlock(tmp_path: Path) -> None:
     [
         pytest.param(SHARING, marks=ONLY_WITH_ALL),
         pytest.param(INTENDING, marks=ONLY_WITH_ALL),
-        MIXED,  # with plans, too
+        MIXED,  # with plans, a radio, computing times, an attack and a defence, too
     ],
     ids=["sharing", "plans", "mixed"],
 )
@@ -168,7 +174,8 @@ def test_a_kill_changes_no_record_of_any_ego(tmp_path: Path, more: tuple[str, ..
     assert len(ledger(killed)) == 1
     assert run(checkout, killed, *more).returncode == 0
     records = [path for path in files(whole) if path.name != "timing.json"]
-    tables = len(FILES) + ("cooperation=egos_intentions" in more)
+    further = ("cooperation=egos_intentions", *FACTORS[:4])
+    tables = len(FILES) + sum(setting in more for setting in further)
     assert sum(path.parts[-3] == EGOS for path in records) == 2 * tables
     assert [path for path in files(killed) if path.name != "timing.json"] == records
     for path in records:
@@ -204,19 +211,26 @@ def test_one_driven_ego_leaves_the_digest_as_it_was(routes: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("link=carla", "link=carla is for one; choose link=ideal"),
-        ("attack=ghost", "attack=ghost is for one; choose attack=none"),
-        ("defence=plausibility", "defence=plausibility is for one; choose defence=none"),
-        ("compute=declared", "compute=declared is for one; choose compute=none"),
-        ("intervention=repair_LADE", "intervention=repair_LADE is for one"),
-        ("interference=[turned]", r"interference\.\w+ changes the scene of one"),
+        (
+            ("compute=declared", "compute.declared.busy=wait"),
+            "compute.declared.busy=wait is for one: a driven ego computes messages and its own step"
+            " on one device; choose busy=parallel",
+        ),
+        (
+            ("intervention=windows_CCME",),
+            r"intervention\.\w+ has a window before the meeting with a hazard, which only the first"
+            " ego has",
+        ),
+        (("interference=[turned]",), r"interference\.\w+ changes the scene of one"),
     ],
 )
-def test_what_is_for_one_ego_is_refused(tmp_path: Path, setting: str, words: str) -> None:
+def test_what_is_for_one_ego_is_refused(
+    tmp_path: Path, setting: tuple[str, ...], words: str
+) -> None:
     checkout = write_scenario(tmp_path, "r3_a_ins_c", WEST, NORTH)
     settings = composed(
         *("routes=interdrive", f"routes.checkout={checkout}", f"routes.source.town={TOWN}"),
-        *("routes.source.driven=all", "system=ideal_late", "interference=[none]", setting),
+        *("routes.source.driven=all", "system=ideal_late", "interference=[none]", *setting),
     )
     with pytest.raises(UserError, match=f"r3_a_ins_c has several driven egos, and {words}"):
         plan_campaign(settings)

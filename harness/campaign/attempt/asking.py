@@ -17,6 +17,7 @@ from harness.types.vocabulary import (
     Observation,
     Payload,
     PlannedMotion,
+    Pose,
 )
 
 
@@ -62,7 +63,8 @@ class SharingEgo:
         self.place = place
         self._driver = driver
         self._frame: int | None = None
-        self._payloads: dict[bool, Payload] = {}  # of this frame; true: detected alone
+        # of this frame, by whether it was detected alone, and by the pose that is stated
+        self._payloads: dict[tuple[bool, Pose], Payload] = {}
         self.planned: PlannedMotion | None = None
 
     def note_plan(self) -> None:
@@ -80,7 +82,8 @@ class SharingEgo:
     ) -> Payload:
         """Return what this ego sends of a sweep, the same to all receivers that fuse alike.
 
-        To a receiver of another system that fuses boxes, it sends what it detects alone.
+        To a receiver of another system that fuses boxes, it sends what it detects alone. An insider
+        that states another pose to one of the receivers is asked again.
 
         Args:
             observation: of this ego, with the pose that it believes.
@@ -93,9 +96,10 @@ class SharingEgo:
             return self._ask(observation, truth, alone=alone)
         if self._frame != observation.frame:
             self._frame, self._payloads = observation.frame, {}
-        if alone not in self._payloads:
-            self._payloads[alone] = self._ask(observation, truth, alone=alone)
-        return self._payloads[alone]
+        key = (alone, observation.lidar_in_world)
+        if key not in self._payloads:
+            self._payloads[key] = self._ask(observation, truth, alone=alone)
+        return self._payloads[key]
 
     def _ask(self, observation: Observation, truth: GroundTruth, *, alone: bool) -> Payload:
         if alone and detects_alone(self._system):

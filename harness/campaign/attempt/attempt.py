@@ -132,7 +132,7 @@ def sum_seconds(egos: Sequence[EgoDrive], began: float) -> dict[str, float]:
     for perception in perceptions[1:]:
         for part, more in perception.seconds.items():
             seconds[part] += more
-    # parts of `system`
+    # parts of `system`, of the first ego: as its tables of attacks and defences
     security = perceptions[0].security
     if security.attack is not None:
         seconds["attack"] = security.attack.lying_seconds

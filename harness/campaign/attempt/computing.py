@@ -29,15 +29,21 @@ from harness.world.attempt_context import EgoState
 
 
 def set_up_computing(
-    settings: CampaignSettings, arm: Arm, sharing: AttemptFleet
+    settings: CampaignSettings, arm: Arm, sharing: AttemptFleet, system: str
 ) -> AttemptComputing | None:
-    """Return the computing times of an arm; None where nothing takes time.
+    """Return the computing times of an arm for one ego; None where nothing takes time.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        sharing: which system each partner uses.
+        system: name of the ego's system.
 
     Raises:
         AttemptError: class `agent_setup`: they cannot be made, or the system has none.
     """
     with SetUpBlame():
-        made = build_arm_computing_time(settings, arm)
+        made = build_arm_computing_time(settings, arm, system)
         of_partners = build_partner_computing_times(settings, arm)
     if made is None:
         return None
@@ -66,6 +72,8 @@ class AttemptComputing:
         self._measured = 0.0  # s by the clock, of the ego's step so far
         self._partner_times: Mapping[str, ComputingTime] = {}  # by system, without the ego's
         self._find_system: Callable[[str, Kind], str] | None = None
+        # of the last sweep of each vehicle that sends, with its frame; several egos share them
+        self._sent: dict[str, tuple[int, float | None]] = {}
 
     def use_partner_times(
         self, times: Mapping[str, ComputingTime], find_system: Callable[[str, Kind], str]
@@ -77,6 +85,14 @@ class AttemptComputing:
             find_system: gives a partner's system by its name and kind.
         """
         self._partner_times, self._find_system = times, find_system
+
+    def join_egos(self, first: AttemptComputing) -> None:
+        """Take the times of senders from those of the first ego: each computes a sweep once.
+
+        Args:
+            first: computing times of the first of several driven egos.
+        """
+        self._sent = first._sent
 
     @contextmanager
     def measure_ego(self) -> Iterator[None]:
@@ -95,14 +111,20 @@ class AttemptComputing:
             message: of the partner, as it leaves.
             measured: seconds by the clock.
         """
-        sender, captured = message.sender, message.capture_time
+        sender, captured, frame = message.sender, message.capture_time, message.capture_frame
         taken = self.computing_time
         if self._find_system is not None:
             taken = self._partner_times.get(self._find_system(sender, message.kind), taken)
-        computed = taken.compute_sender_seconds(measured)
-        seconds = self._start_sweep(sender, captured, computed)
+        # a vehicle that several egos hear computes its sweep once; a unit is heard by one ego
+        known = message.kind == "vehicle" and self._sent.get(sender, (None, None))[0] == frame
+        if known:
+            seconds = self._sent[sender][1]
+        else:
+            seconds = self._start_sweep(sender, captured, taken.compute_sender_seconds(measured))
+            if message.kind == "vehicle":
+                self._sent[sender] = (frame, seconds)
         if seconds is not None:
-            self._add_row(sender, message.capture_frame, captured, seconds)
+            self._add_row(sender, frame, captured, seconds)
         return seconds
 
     def _start_sweep(self, agent: str, captured: float, computed: float) -> float | None:

@@ -86,7 +86,7 @@ def build_ego_parts(
         system = set_up_named_system(settings, named, PARTNER_FLEET, again=True)
     set_up_driver(settings, arm, system)
     sharing = set_up_fleet(settings, arm, system, route, place=named.place, among_egos=among_egos)
-    channel = set_up_channel(settings, arm, get_message_window(system, settings))
+    channel = set_up_channel(settings, arm, get_message_window(system, settings), number)
     channel.link = set_up_link(settings, arm)
     channel.message_format = set_up_message_format(settings, arm)
     return EgoParts(
@@ -94,11 +94,11 @@ def build_ego_parts(
         sharing=sharing,
         channel=channel,
         cooperation=build_arm_cooperation(settings, arm),
-        intervening=build_arm_intervention(settings, arm, seed),
+        intervening=build_arm_intervention(settings, arm, seed, number),
         brakes=set_up_brakes(settings, arm),
         defence=set_up_defence(settings, arm),
         compensation=set_up_compensation(settings, arm, system),
-        computing=set_up_computing(settings, arm, sharing),
+        computing=set_up_computing(settings, arm, sharing, named.name),
     )
 
 
@@ -178,14 +178,20 @@ def get_message_window(system: System | PrivilegedSystem, settings: CampaignSett
     return reach, reach
 
 
-def set_up_channel(settings: CampaignSettings, arm: Arm, window: Window) -> Channel:
+def set_up_channel(settings: CampaignSettings, arm: Arm, window: Window, ego: int = 0) -> Channel:
     """Return the channel with the attack of an arm, and behind it the disturbances.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        window: in which the ego's system uses messages.
+        ego: number of the ego that receives, from 0: an attack may aim at some of several.
 
     Raises:
         AttemptError: class `agent_setup`: the attack cannot be made.
     """
     with SetUpBlame():
-        attack = build_arm_attack(settings, arm)
+        attack = build_arm_attack(settings, arm, ego)
     # what a partner sends is a lie before anything happens to it
     lying = [] if attack is None else [attack]
     channel: Channel = build_part(

@@ -90,6 +90,14 @@ class MessageExchange:
         if channel.link is not None:
             self._blocking = list_blocking_boxes(context.world, parked)
 
+    def join_air(self, first: MessageExchange) -> None:
+        """Receive on one air with the other driven egos; senders compute once for all of them."""
+        link, of_first = self._channel.link, first._channel.link
+        if link is not None and of_first is not None:
+            link.join_air(of_first, self.sender)
+        if self._computing is not None and first._computing is not None:
+            self._computing.join_egos(first._computing)
+
     def share_step(
         self,
         sensed: SensedStep,
@@ -122,11 +130,13 @@ class MessageExchange:
         observation = self._observe_ego(sensed.state, sensed.scan, lights, recorder)
         present = {partner.sender for partner, _ in sensed.shared}
         messages = self._channel.deliver_messages(sensed.scan.time, present)
+        with SystemBlame(), measure_ego(self._computing):
+            messages = self._security.judge_messages(observation, messages, sensed.truth)
+        # what a rejected message says that its sender plans is not heeded
         if self.driver is not None:
             heard = receive_intentions(messages, observation)
             observation = replace(observation, intentions=heard)
         with SystemBlame(), measure_ego(self._computing):
-            messages = self._security.judge_messages(observation, messages, sensed.truth)
             if self._compensation is not None:
                 messages = self._compensation.compensate_messages(observation, messages)
         return SharedStep(
@@ -255,6 +265,7 @@ def introduce_egos(exchanges: Sequence[MessageExchange]) -> None:
         return
     for number, ego in enumerate(exchanges):
         ego.sender = name_sending_ego(number)
+        ego.join_air(exchanges[0])
     for ego in exchanges:
         others = [other for other in exchanges if other is not ego]
         ego.others = {other.sender: other.sharing for other in others}

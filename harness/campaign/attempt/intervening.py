@@ -13,6 +13,7 @@ from harness.campaign.folder.inputs import refuse_file_changes
 from harness.campaign.settings.config import INTERVENTION, build_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.common.errors import AttemptError, UserError
+from harness.common.randomness import derive_seed
 from harness.evaluation.frame_evaluation import EvaluationSettings
 from harness.evaluation.interventions.intervention import CHANGES, BoxChange, Intervention, Scene
 from harness.evaluation.interventions.meeting_window import WINDOW_PARTS
@@ -160,15 +161,24 @@ def perceive_step(
 
 
 def build_arm_intervention(
-    settings: CampaignSettings, arm: Arm, seed: int
+    settings: CampaignSettings, arm: Arm, seed: int, ego: int = 0
 ) -> InterveningSystem | None:
-    """Return the intervention of an arm, at its start; nothing for an arm without one."""
+    """Return the intervention of an arm, at its start; nothing for an arm without one.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        seed: of the attempt.
+        ego: number of the ego that drives by the boxes, from 0; each has samples of its own.
+    """
     name = arm[INTERVENTION]
     if name == NONE:
         return None
     try:
         refuse_file_changes(settings, name, INTERVENTION)
         made: Intervention = build_part(settings["intervention"][name], f"{INTERVENTION}.{name}")
+        if ego:
+            seed = derive_seed(seed, INTERVENTION, str(ego))
         made.reset(seed, settings["tick"] * settings["perceive_every"])
     except (UserError, ValueError) as problem:
         raise AttemptError("agent_setup", str(problem)) from None

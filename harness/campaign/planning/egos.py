@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from harness.campaign.folder.assignments import RouteAssignment
+from harness.campaign.settings.attacks import (
+    build_arm_attack,
+    build_attacks,
+    find_payload_problem,
+)
+from harness.campaign.settings.computing import build_arm_computing_time
 from harness.campaign.settings.conditions import build_condition_changes
 from harness.campaign.settings.config import INTERVENTION, find_class
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.defences import build_arm_defence, find_defence_problem
 from harness.campaign.settings.drivers import NO_USE_DRIVER, build_arm_driver, get_speed_factor
 from harness.campaign.settings.fleets import AGENTS, ASSIGNMENT, PLACE
+from harness.campaign.settings.interventions import build_interventions
 from harness.campaign.settings.partner_systems import (
     NamedSystem,
     get_arm_fleet,
@@ -18,26 +26,23 @@ from harness.campaign.settings.partner_systems import (
     list_present_kinds,
 )
 from harness.campaign.settings.routes import build_route_source
+from harness.channel.computing.busy_device import PARALLEL
 from harness.common.errors import UserError
 from harness.records.arms import (
     ATTACK,
     COMPUTE,
     DEFAULT_DRIVER,
-    DEFENCE,
     DRIVER,
-    LINK,
     MESSAGE_FORMAT,
     NATIVE_FORMAT,
+    NONE,
     PARTNER_FLEET,
     SAME_SYSTEM,
     Arm,
-    get_absent_value,
 )
 from harness.types.agent_sensors import brings_sensors
 from harness.types.drivers import is_drivable_system, is_intending_driver, is_scalable_system
-
-FOR_ONE_EGO = (LINK, ATTACK, DEFENCE, COMPUTE, INTERVENTION)
-"""Factors whose parts are made for one receiver; with several egos they have not been tried."""
+from harness.types.systems import is_perceiving_system
 
 
 def has_several_egos(settings: CampaignSettings) -> bool:
@@ -59,17 +64,14 @@ def refuse_with_several_egos(
         UserError: one line that names the setting.
     """
     several = [one.route.name for one in assignments if one.further]
+    refuse_absent_victims(settings, assignments, arms)
     if not several:
         return
     place = f"configuration: {several[0]} has several driven egos"
     for arm in sorted(arms):
-        for factor in FOR_ONE_EGO:
-            absent = get_absent_value(factor)
-            if arm[factor] != absent:
-                raise UserError(
-                    f"{place}, and {factor}={arm[factor]} is for one; choose {factor}={absent}"
-                )
         refuse_other_fleets(settings, arm, place)
+        refuse_one_ego_parts(settings, arm, place)
+        refuse_unlike_security(settings, arm, place)
         for change in build_condition_changes(settings, arm.condition):
             raise UserError(
                 f"{place}, and interference.{arm.condition} changes the scene of one"
@@ -113,6 +115,95 @@ def refuse_other_fleets(settings: CampaignSettings, arm: Arm, place: str) -> Non
         at_speed = get_speed_factor(settings, arm[DRIVER]) and is_scalable_system(system.kind)
         if not (is_drivable_system(system.kind) or at_speed):
             raise UserError(f"{place}, and {system.place} {NO_USE_DRIVER}")
+
+
+def refuse_one_ego_parts(settings: CampaignSettings, arm: Arm, place: str) -> None:
+    """Refuse settings of an arm that have a meaning for one ego only.
+
+    Args:
+        settings: of the campaign.
+        arm: that is driven.
+        place: the beginning of the message.
+
+    Raises:
+        UserError: one line that names the setting and the reason.
+    """
+    computing = build_arm_computing_time(settings, arm)
+    if computing is not None and computing.busy != PARALLEL:
+        raise UserError(
+            f"{place}, and {COMPUTE}.{arm[COMPUTE]}.busy={computing.busy} is for one: a driven ego"
+            f" computes messages and its own step on one device; choose busy={PARALLEL}"
+        )
+    name = arm[INTERVENTION]
+    if name == NONE:
+        return
+    if build_interventions(settings)[name].window is not None:
+        raise UserError(
+            f"{place}, and {INTERVENTION}.{name} has a window before the meeting with a hazard,"
+            " which only the first ego has; choose an intervention without one"
+        )
+    for system in list_driven_systems(settings, arm):
+        if not is_perceiving_system(system.kind):
+            raise UserError(
+                f"{place}, and {INTERVENTION}={name} stands between perceive and drive, which"
+                f" {system.place} does not have; choose another system"
+            )
+
+
+def refuse_unlike_security(settings: CampaignSettings, arm: Arm, place: str) -> None:
+    """Refuse attacks and defences that do not suit the systems that a file gives driven egos.
+
+    Args:
+        settings: of the campaign.
+        arm: that is driven.
+        place: the beginning of the message.
+
+    Raises:
+        UserError: one line that names the setting and the system.
+    """
+    attack, defence = build_arm_attack(settings, arm), build_arm_defence(settings, arm)
+    for system in list_driven_systems(settings, arm):
+        if not system.kind.reads_messages:
+            continue
+        if attack is not None:
+            problem = (
+                f"{attack.name} needs gradients, and egos have several networks"
+                if attack.needs_gradients
+                else find_payload_problem(attack, system.kind)
+            )
+            if problem is not None:
+                raise UserError(f"{place}, and with {system.place}: {problem}; choose another")
+        if defence is not None:
+            problem = find_defence_problem(defence, system.kind)
+            if problem is not None:
+                raise UserError(f"{place}, and with {system.place}: {problem}; choose another")
+
+
+def refuse_absent_victims(
+    settings: CampaignSettings, assignments: Sequence[RouteAssignment], arms: Collection[Arm]
+) -> None:
+    """Refuse attacks that aim at egos that a route does not have.
+
+    Args:
+        settings: of the campaign.
+        assignments: routes with their egos.
+        arms: that are driven.
+
+    Raises:
+        UserError: one line that names the setting and the route.
+    """
+    attacks = build_attacks(settings)
+    for name in sorted({arm[ATTACK] for arm in arms} - {NONE}):
+        attacked = attacks[name].egos
+        if attacked is None:
+            continue
+        for one in assignments:
+            egos = 1 + len(one.further)
+            if max(attacked) >= egos:
+                raise UserError(
+                    f"configuration: {ATTACK}.{name}.egos = {list(attacked)}: {one.route.name} has"
+                    f" no driven ego {max(attacked)} (egos: {egos}, from 0)"
+                )
 
 
 def refuse_unsent_intentions(

@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 from harness.campaign.settings.config import build_typed_part, find_class
 from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings
+from harness.campaign.settings.routes import build_route_source
 from harness.channel.attacks.attack import Attack
 from harness.common.errors import UserError
 from harness.records.arms import ATTACK, NONE, Arm
@@ -40,12 +41,20 @@ def build_attack(part: object, place: str) -> Attack:
     return attack
 
 
-def build_arm_attack(settings: CampaignSettings, arm: Arm) -> Attack | None:
-    """Return the attack of an arm; None where no partner lies."""
+def build_arm_attack(settings: CampaignSettings, arm: Arm, ego: int | None = None) -> Attack | None:
+    """Return the attack of an arm; None where no partner lies.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        ego: its number among several driven egos, from 0: an attack may aim at some; None: any.
+    """
     name = arm[ATTACK]
     if name == NONE:
         return None
-    return build_attack(settings.get(ATTACK, {}).get(name), f"{ATTACK}.{name}")
+    attack = build_attack(settings.get(ATTACK, {}).get(name), f"{ATTACK}.{name}")
+    aims = ego is None or attack.egos is None or ego in attack.egos
+    return attack if aims else None
 
 
 def with_attacks(settings: CampaignSettings, arms: Iterable[Arm]) -> list[Arm]:
@@ -71,12 +80,10 @@ def find_unattackable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
         if arm[ATTACK] == NONE:
             continue
         attack = attacks[arm[ATTACK]]
-        sent = find_payload_type(settings, arm)
-        if sent is not None and sent not in attack.payloads:
-            words = " or ".join(SENT[kind] for kind in attack.payloads)
-            reasons[arm] = (
-                f"{attack.name} acts on {words}, and the system's partners share {SENT[sent]}"
-            )
+        named = settings["system"][arm.system]["_target_"]
+        unfit = find_payload_problem(attack, find_class(named, f"system.{arm.system}"))
+        if unfit is not None:
+            reasons[arm] = unfit
         elif (reason := find_gradient_problem(settings, arm, attack)) is not None:
             reasons[arm] = reason
         elif not attack.kinds & list_partner_kinds(settings, arm):
@@ -90,6 +97,20 @@ def find_unattackable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
                 " another attack"
             )
     return reasons
+
+
+def find_payload_problem(attack: Attack, system: type[Any]) -> str | None:
+    """Return why an attack cannot act on what a system is sent; None where it can.
+
+    Args:
+        attack: of the arm.
+        system: class of the receiver's system, which shares what it fuses.
+    """
+    sent = find_shared_type(system)
+    if sent is None or sent in attack.payloads:
+        return None
+    words = " or ".join(SENT[kind] for kind in attack.payloads)
+    return f"{attack.name} acts on {words}, and the system's partners share {SENT[sent]}"
 
 
 def find_gradient_problem(settings: CampaignSettings, arm: Arm, attack: Attack) -> str | None:
@@ -115,7 +136,9 @@ def list_partner_kinds(settings: CampaignSettings, arm: Arm) -> set[str]:
     """Return the kinds of partners that an arm may have."""
     cooperation = build_arm_cooperation(settings, arm)
     kinds = {"roadside"} if cooperation.roadside is not None else set()
-    return kinds | ({"vehicle"} if cooperation.connected and cooperation.connected_share else set())
+    connected = cooperation.connected and cooperation.connected_share
+    several = build_route_source(settings["routes"]).several_egos
+    return kinds | ({"vehicle"} if connected or several else set())
 
 
 def find_payload_type(settings: CampaignSettings, arm: Arm) -> type | None:

@@ -46,24 +46,32 @@ def build_computing_time(part: object, place: str, system: str) -> ComputingTime
     return made
 
 
-def build_arm_computing_time(settings: CampaignSettings, arm: Arm) -> ComputingTime | None:
-    """Return the computing time of an arm; None where nothing takes time."""
+def build_arm_computing_time(
+    settings: CampaignSettings, arm: Arm, system: str | None = None
+) -> ComputingTime | None:
+    """Return the computing time of an arm; None where nothing takes time.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        system: of one of several driven egos; None: that of the arm.
+    """
     name = arm[COMPUTE]
     if name == NONE:
         return None
     part = settings.get(COMPUTE, {}).get(name)
-    return build_computing_time(part, f"{COMPUTE}.{name}", arm.system)
+    return build_computing_time(part, f"{COMPUTE}.{name}", system or arm.system)
 
 
 def build_partner_computing_times(settings: CampaignSettings, arm: Arm) -> dict[str, ComputingTime]:
-    """Return the computing times of partners of an arm that use other systems than the ego."""
+    """Return the computing times of partners of an arm by system, that of the arm among them."""
     name = arm[COMPUTE]
     if name == NONE:
         return {}
     part = settings.get(COMPUTE, {}).get(name)
     return {
         system: build_computing_time(part, f"{COMPUTE}.{name}", system)
-        for system in list_arm_partner_systems(settings, arm)
+        for system in (arm.system, *list_arm_partner_systems(settings, arm))
     }
 
 

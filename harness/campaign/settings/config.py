@@ -89,6 +89,18 @@ LATER_SETTINGS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
             "cams": False,
         },
     },
+    ATTACK: {
+        f"harness.channel.attacks.{named}Attack": {"egos": None}
+        for named in (
+            "ghost.Ghost",
+            "hidden.Removal",
+            "hidden.Shift",
+            "perturbation.Perturbation",
+            "replay.Replay",
+            "sybil.Sybil",
+            "wrong_pose.WrongPose",
+        )
+    },
     COMPUTE: {
         "harness.channel.computing.declared.DeclaredTime": {"busy": "parallel"},
         "harness.channel.computing.measured.MeasuredTime": {"busy": "parallel"},

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from harness.campaign.settings.attacks import (
     SENT,
-    find_payload_type,
+    find_shared_type,
     find_unattackable_arms,
     with_attacks,
 )
@@ -87,19 +88,10 @@ def find_undefendable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
     for arm in arms:
         if arm[DEFENCE] == NONE:
             continue
-        defence = defences[arm[DEFENCE]]
         named = find_class(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
-        sent = find_payload_type(settings, arm)
-        if sent is not None and sent not in defence.payloads:
-            words = " or ".join(SENT[kind] for kind in defence.payloads)
-            reasons[arm] = f"{defence.name} judges {words}, and partners share {SENT[sent]}"
-        elif defence.needs_points and not getattr(named, "reads_points", True):
-            reasons[arm] = f"{defence.name} needs the ego's sweep, and the system reads no points"
-        elif (defence.needs_ego_boxes or defence.needs_fusion) and not is_perceiving_system(named):
-            reasons[arm] = (
-                f"{defence.name} needs what the ego perceives alone, and the system perceives and"
-                " drives in one"
-            )
+        unfit = find_defence_problem(defences[arm[DEFENCE]], named)
+        if unfit is not None:
+            reasons[arm] = unfit
     for name in {arm[DEFENCE] for arm in reasons}:
         of_defence = [arm for arm in arms if arm[DEFENCE] == name]
         if all(arm in reasons for arm in of_defence):
@@ -109,3 +101,24 @@ def find_undefendable_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> d
                 " another defence"
             )
     return reasons
+
+
+def find_defence_problem(defence: Defence, system: type[Any]) -> str | None:
+    """Return what a defence lacks with a system; None where it suits it.
+
+    Args:
+        defence: of the arm.
+        system: class of the receiver's system.
+    """
+    sent = find_shared_type(system)
+    if sent is not None and sent not in defence.payloads:
+        words = " or ".join(SENT[kind] for kind in defence.payloads)
+        return f"{defence.name} judges {words}, and partners share {SENT[sent]}"
+    if defence.needs_points and not getattr(system, "reads_points", True):
+        return f"{defence.name} needs the ego's sweep, and the system reads no points"
+    if (defence.needs_ego_boxes or defence.needs_fusion) and not is_perceiving_system(system):
+        return (
+            f"{defence.name} needs what the ego perceives alone, and the system perceives and"
+            " drives in one"
+        )
+    return None

@@ -134,6 +134,7 @@ class Attack(Disturbance):
         share: float | None = None,  # of the partners that lie, 0 to 1; null: by number
         start: float = 0.0,  # s after the first planning step
         kinds: Sequence[Kind] = PARTNERS,  # agents that may lie: roadside, vehicle
+        egos: Sequence[int] | None = None,  # driven egos that are lied to, from 0; null: all
     ) -> None:
         super().__init__(kinds)
         if (partners is None) == (share is None):
@@ -145,8 +146,14 @@ class Attack(Disturbance):
             raise UserError(f"{self.name}.partners = {partners}: must be ≥ 0")
         if share is not None and not 0 <= share <= 1:
             raise UserError(f"{self.name}.share = {share}: must be from 0 to 1")
+        if egos is not None:
+            numbers = not isinstance(egos, str) and all(type(ego) is int for ego in egos)
+            if not egos or not numbers or min(egos) < 0 or len(set(egos)) < len(egos):
+                raise UserError(
+                    f"{self.name}.egos = {egos}: must be numbers from 0, each once, or null"
+                )
         refuse_negative(self.name, "s", start=start)
-        self.partners, self.share, self.start = partners, share, start
+        self.partners, self.share, self.start, self.egos = partners, share, start, egos
         self.scene: AttackScene | None = None
         self.liars: set[str] = set()
         self.lies: dict[tuple[str, int], Lie] = {}

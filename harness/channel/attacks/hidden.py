@@ -47,11 +47,12 @@ class CorridorAttack(Attack):
         share: float | None = None,  # of the partners that lie, 0 to 1; null: by number
         start: float = 0.0,  # s after the first planning step
         kinds: Sequence[Kind] = PARTNERS,  # agents that may lie: roadside, vehicle
+        egos: Sequence[int] | None = None,  # driven egos that are lied to, from 0; null: all
         ahead: float = 60.0,  # m of the ego's way on which road users are concerned
         aside: float = 6.0,  # m from the way
         most: int | None = None,  # road users in each message, the nearest first; null: all
     ) -> None:
-        super().__init__(partners=partners, share=share, start=start, kinds=kinds)
+        super().__init__(partners=partners, share=share, start=start, kinds=kinds, egos=egos)
         if not (ahead > 0 and aside > 0):
             raise UserError(f"{self.name}: ahead = {ahead:g} m, aside = {aside:g} m: must be > 0")
         if most is not None and most < 1:
@@ -121,6 +122,7 @@ class ShiftAttack(CorridorAttack):
         share: float | None = None,  # of the partners that lie, 0 to 1; null: by number
         start: float = 0.0,  # s after the first planning step
         kinds: Sequence[Kind] = PARTNERS,  # agents that may lie: roadside, vehicle
+        egos: Sequence[int] | None = None,  # driven egos that are lied to, from 0; null: all
         ahead: float = 60.0,  # m of the ego's way on which road users are concerned
         aside: float = 6.0,  # m from the way
         most: int | None = None,  # road users in each message, the nearest first; null: all
@@ -132,6 +134,7 @@ class ShiftAttack(CorridorAttack):
             share=share,
             start=start,
             kinds=kinds,
+            egos=egos,
             ahead=ahead,
             aside=aside,
             most=most,

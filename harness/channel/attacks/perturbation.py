@@ -53,6 +53,7 @@ class PerturbationAttack(CorridorAttack):
         share: float | None = None,  # of the partners that lie, 0 to 1; null: by number
         start: float = 0.0,  # s after the first planning step
         kinds: Sequence[Kind] = PARTNERS,  # agents that may lie: roadside, vehicle
+        egos: Sequence[int] | None = None,  # driven egos that are lied to, from 0; null: all
         aim: Literal["hide", "create"] = "hide",  # hide, or create
         knowledge: Knowledge = "victim",  # victim, network, surrogate or none
         surrogate: str | None = None,  # scheme of the surrogate network; null unless it is needed
@@ -70,6 +71,7 @@ class PerturbationAttack(CorridorAttack):
             share=share,
             start=start,
             kinds=kinds,
+            egos=egos,
             ahead=ahead,
             aside=aside,
             most=most,

@@ -42,9 +42,10 @@ class ReplayAttack(Attack):
         share: float | None = None,  # of the partners that lie, 0 to 1; null: by number
         start: float = 0.0,  # s after the first planning step
         kinds: Sequence[Kind] = PARTNERS,  # agents that may lie: roadside, vehicle
+        egos: Sequence[int] | None = None,  # driven egos that are lied to, from 0; null: all
         age: float = 2.0,  # s by which content is older than its stamp
     ) -> None:
-        super().__init__(partners=partners, share=share, start=start, kinds=kinds)
+        super().__init__(partners=partners, share=share, start=start, kinds=kinds, egos=egos)
         if not age >= 0:
             raise UserError(f"{self.name}.age = {age:g} s: must be ≥ 0")
         self.age = age

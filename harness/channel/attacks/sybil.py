@@ -36,6 +36,7 @@ class SybilAttack(GhostAttack):
         share: float | None = None,  # of the partners that lie, 0 to 1; null: by number
         start: float = 3.0,  # s after the first planning step
         kinds: Sequence[Kind] = PARTNERS,  # agents that may lie: roadside, vehicle
+        egos: Sequence[int] | None = None,  # driven egos that are lied to, from 0; null: all
         distance: float = 25.0,  # m ahead of the ego where a ghost is first stated
         hold: float | None = None,  # s for which a ghost stands; null: until it is passed
         pause: float = 5.0,  # s between two ghosts that were not passed
@@ -49,6 +50,7 @@ class SybilAttack(GhostAttack):
             share=share,
             start=start,
             kinds=kinds,
+            egos=egos,
             distance=distance,
             hold=hold,
             pause=pause,

@@ -30,10 +30,11 @@ class WrongPoseAttack(Attack):
         share: float | None = None,  # of the partners that lie, 0 to 1; null: by number
         start: float = 0.0,  # s after the first planning step
         kinds: Sequence[Kind] = PARTNERS,  # agents that may lie: roadside, vehicle
+        egos: Sequence[int] | None = None,  # driven egos that are lied to, from 0; null: all
         metres: float = 3.0,  # m, in a direction sampled for each insider
         degrees: float = 0.0,  # of yaw, to a side sampled for each insider
     ) -> None:
-        super().__init__(partners=partners, share=share, start=start, kinds=kinds)
+        super().__init__(partners=partners, share=share, start=start, kinds=kinds, egos=egos)
         refuse_negative(self.name, "m", metres=metres)
         refuse_negative(self.name, "degrees", degrees=degrees)
         self.metres, self.degrees = metres, degrees

@@ -7,7 +7,7 @@ contention window that does not grow.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -193,6 +193,17 @@ def find_busy_times(
         else:
             times.append((frame.start, frame.end))
     return times
+
+
+def merge_times(times: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return intervals in order, with those that touch joined."""
+    merged: list[tuple[float, float]] = []
+    for start, end in sorted(times):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def measure_busy_ratio(times: Sequence[tuple[float, float]], start: float, end: float) -> float:

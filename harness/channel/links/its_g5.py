@@ -19,6 +19,7 @@ from harness.channel.links.csma import (
     find_busy_times,
     get_reactive_interval,
     measure_busy_ratio,
+    merge_times,
 )
 from harness.channel.links.error_rate import (
     OFDM_CURVES,
@@ -29,7 +30,7 @@ from harness.channel.links.error_rate import (
 )
 from harness.channel.links.noise import compute_noise_level, convert_to_milliwatts
 from harness.channel.links.propagation import Environment, PropagationModel
-from harness.channel.links.radio import ErrorModel, RadioLink
+from harness.channel.links.radio import ErrorModel, MeasureNoises, RadioLink
 from harness.channel.links.stations import OtherStations
 from harness.common.errors import UserError
 from harness.common.randomness import derive_seed
@@ -116,6 +117,8 @@ class ItsG5Link(RadioLink):
         self._field: CarrierField | None = None
         self._frames: list[Frame] = []
         self._last: dict[str, tuple[float, float]] = {}  # start and end of a partner's last frame
+        # start and end of all frames of partners in the last second, where several egos receive
+        self._of_partners: dict[str, list[tuple[float, float]]] = {}
 
     def plan_packets(self, size_bytes: int) -> PacketPlan:
         """Return how a message is cut into frames."""
@@ -133,7 +136,7 @@ class ItsG5Link(RadioLink):
             self.rules, len(others.places), derive_seed(self._seed, "link", "field")
         )
         self._field.note_powers(others.among)
-        self._frames, self._last = [], {}
+        self._frames, self._last, self._of_partners = [], {}, {}
         self._run_until(WARM_UP)
 
     def send_packets(
@@ -145,18 +148,24 @@ class ItsG5Link(RadioLink):
         heard: Floats,
         random: np.random.Generator,
         part: str = "",
-    ) -> tuple[list[float], list[Floats], float]:
+    ) -> tuple[list[float], MeasureNoises, float]:
         """Return when frames are on the air, as `RadioLink` describes."""
         now = ready + WARM_UP
         self._run_until(now + AHEAD)
         self._frames = [frame for frame in self._frames if frame.end > now - WARM_UP]
-        busy = measure_busy_ratio(find_busy_times(self._frames, heard), now - 0.1, now)
+        partners = self._list_partner_frames(sender, now)
+        times = find_busy_times(self._frames, heard)
+        if self.receiver:
+            times = merge_times([*times, *partners])
+            # what has its place on the air keeps it: a frame that would run into it waits
+            partners = [(first - plan.packet_seconds, last) for first, last in partners]
+        busy = measure_busy_ratio(times, now - 0.1, now)
         spacing = get_reactive_interval(busy) if self.dcc == "reactive" else 0.0
         started, ended = self._last.get(sender, (-math.inf, -math.inf))
         if max(ended, started + spacing) - now > self.longest_queue:
-            return [], [], busy
-        starts, noises = [], []
-        partners = [last for name, last in self._last.items() if name != sender]
+            return [], lambda _: [], busy
+        starts: list[float] = []
+        sent: list[tuple[float, float, list[Frame]]] = []  # with what is on the air meanwhile
         for _ in range(plan.fragments):
             at = max(now, ended, started + spacing)
             slots = int(random.integers(1, WINDOW + 1))
@@ -164,9 +173,32 @@ class ItsG5Link(RadioLink):
             ended = started + plan.packet_seconds
             self._run_until(ended + AHEAD)
             starts.append(started - WARM_UP)
-            noises.append(np.array([self._measure_noise(started, ended, heard)]))
+            meanwhile = [one for one in self._frames if one.end > started and one.start < ended]
+            sent.append((started, ended, meanwhile))
         self._last[sender] = (started, ended)
-        return starts, noises, busy
+        if self.receiver:
+            self._of_partners[sender] += [(start, end) for start, end, _ in sent]
+
+        def measure_noises(powers: Floats) -> list[Floats]:
+            return [
+                np.array([self._measure_noise(start, end, meanwhile, heard=heard, powers=powers)])
+                for start, end, meanwhile in sent
+            ]
+
+        return starts, measure_noises, busy
+
+    def _list_partner_frames(self, sender: str, now: float) -> list[tuple[float, float]]:
+        """Return the frames of other partners that a sender has sensed or will sense.
+
+        Where one ego receives, only the last frame of each is sensed; with several, all are.
+        """
+        if not self.receiver:
+            return [last for name, last in self._last.items() if name != sender]
+        self._of_partners.setdefault(sender, [])
+        for frames in self._of_partners.values():
+            frames[:] = [frame for frame in frames if frame[1] > now - WARM_UP]
+        others = [frames for name, frames in self._of_partners.items() if name != sender]
+        return [frame for frames in others for frame in frames]
 
     def _run_until(self, end: float) -> None:
         field = self._field
@@ -190,19 +222,26 @@ class ItsG5Link(RadioLink):
                 return start
             self._run_until(start + AHEAD)
 
-    def _measure_noise(self, start: float, end: float, heard: Floats) -> float:
-        """Return milliwatts of noise and other stations at the ego during a frame.
+    def _measure_noise(
+        self, start: float, end: float, frames: list[Frame], *, heard: Floats, powers: Floats
+    ) -> float:
+        """Return milliwatts of noise and other stations at a receiver during a frame.
 
         A station that senses the partner waits, so that only hidden ones, and those that start
-        within the same slot, disturb. Where the ego already receives another frame, all is lost.
+        within the same slot, disturb. Where the receiver already gets another frame, all is lost.
+
+        Args:
+            start: of the frame.
+            end: of the frame.
+            frames: of other stations that overlap with it.
+            heard: milliwatts of every other station at the sender.
+            powers: the same at the receiver.
         """
         sensed = float(convert_to_milliwatts(DECODED_LEVEL))
         preamble = 10 ** (self.rules.preamble / 10) * self.rules.noise
         noise = self.rules.noise
-        for frame in self._frames:
-            if frame.end <= start or frame.start >= end:
-                continue
-            power = float(self._at_ego[frame.sender])
+        for frame in frames:
+            power = float(powers[frame.sender])
             if frame.start < start and power >= preamble:
                 return math.inf
             if frame.start >= start + SLOT and heard[frame.sender] >= sensed:

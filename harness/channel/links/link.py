@@ -65,11 +65,15 @@ class Link(ABC):
 
     A subclass opens its random streams with `make_named_stream` from the attempt's seed, one for
     each sender, so that samples do not depend on how many senders there are.
+
+    Attributes:
+        receiver: the ego's name among several driven egos; empty for the only one.
     """
 
     def __init__(self) -> None:
         self.carriages: list[Carriage] = []
         self.first_frame = 0  # of the episode
+        self.receiver = ""
         self._seed = 0
         self._surroundings: AirSurroundings | None = None
 
@@ -82,6 +86,18 @@ class Link(ABC):
         self.carriages = []
         self._seed = seed
         self._surroundings = None
+
+    def join_air(self, first: Link, receiver: str) -> None:
+        """Be the link of one of several driven egos, right after `reset`.
+
+        Here each receiver samples for itself, by the streams of `name_stream`. A radio on which
+        messages wait for each other shares with the first link what is on the air.
+
+        Args:
+            first: the link of the first ego, of the same class; itself for the first ego.
+            receiver: the name of the ego that receives by this link.
+        """
+        self.receiver = receiver
 
     def note_surroundings(self, surroundings: AirSurroundings) -> None:
         """Note where the ego, vehicles and buildings are at this planning step."""
@@ -104,9 +120,20 @@ class Link(ABC):
         return carriage
 
     def name_stream(self, message: Message) -> tuple[str, ...]:
-        """Return the names of a message's random stream: its sender, its capture and its part."""
+        """Return the names of a message's random stream: its sender, its capture and its part.
+
+        Of several driven egos, each has a stream of its own.
+        """
+        return (*self.name_sending_stream(message), *self.name_receiver())
+
+    def name_sending_stream(self, message: Message) -> tuple[str, ...]:
+        """Return the names of the stream of what a sender does, for all receivers."""
         capture = str(message.capture_frame - self.first_frame)
         return (message.sender, capture, *((message.part,) if message.part else ()))
+
+    def name_receiver(self) -> tuple[str, ...]:
+        """Return what streams of one of several receivers are named by; nothing of the only one."""
+        return (f"at {self.receiver}",) if self.receiver else ()
 
     @abstractmethod
     def make_carriage(self, message: Message, view: PathView | None) -> Carriage:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from harness.channel.links.propagation import (
     Environment,
     PropagationModel,
 )
-from harness.channel.links.sight import PathView
+from harness.channel.links.sight import Antenna, PathView
 from harness.channel.links.stations import (
     OtherStations,
     PathShadowing,
@@ -27,19 +29,53 @@ from harness.channel.links.stations import (
 )
 from harness.common.errors import UserError
 from harness.common.randomness import make_named_stream
-from harness.types.vocabulary import Floats, Message
+from harness.types.vocabulary import Floats, Message, Pose
 
 ErrorModel = Literal["curve", "step"]
+MeasureNoises: TypeAlias = Callable[[Floats], list[Floats]]
+"""Milliwatts of interference and noise, for the copies of every fragment, at a receiver that gets
+so many milliwatts of every other station."""
+ONLY_EGO = "ego"
+"""The name of a receiver that is the only driven ego."""
 LONGEST_STREET = 10_000.0
 """Metres."""
 MOST_STATIONS = 1000
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Transmission:
+    """What a station puts on the air, for all that receive it.
+
+    Attributes:
+        size_bytes: of the message.
+        plan: its packets.
+        ready: seconds since the first message of the episode.
+        starts: of every packet, copies one by one; empty: the queue was too long.
+        busy: channel busy ratio at the sender.
+        measure_noises: what of other stations is at a receiver then.
+    """
+
+    size_bytes: int
+    plan: PacketPlan
+    ready: float
+    starts: list[float]
+    busy: float
+    measure_noises: MeasureNoises
+
+
+TransmissionKey: TypeAlias = tuple[str, str, type, float, float, float]
+"""Station, part, type of payload and place of the antenna."""
+
+
 class RadioLink(Link):
     """A radio with noise and other stations; a subclass says how packets get onto the channel.
 
-    The other stations and their samples come from the attempt's seed. Packets of two partners do
-    not overlap.
+    The other stations and their samples come from the attempt's seed. Two partners never take
+    one slot of a sidelink; in ITS-G5 a partner senses the last frame of each other one.
+
+    Links of several driven egos share one air, that of the first: the other stations along its
+    street, and what all partners send. What a station sends at one capture is on the air once, with
+    the bytes that the first of its receivers gets.
     """
 
     def __init__(
@@ -93,12 +129,28 @@ class RadioLink(Link):
         self._paths: dict[str, PathShadowing] = {}
         self._origin: float | None = None  # s, of the first message
         self._at_ego = np.zeros(0)
+        self._air = self  # the link of the first of several driven egos
+        self._transmissions: dict[TransmissionKey, Transmission] = {}  # of this capture
+        self._captured: int | None = None  # frame of this capture
 
     def reset(self, seed: int) -> None:
         """Start an episode with no message sent; the other stations are placed again."""
         super().reset(seed)
         self._others, self._origin = None, None
         self._paths = {}
+        self._air = self
+        self._transmissions, self._captured = {}, None
+
+    def join_air(self, first: Link, receiver: str) -> None:
+        """Share with the first ego's link what is on the air.
+
+        Args:
+            first: the link of the first ego; itself for the first ego.
+            receiver: the name of the ego that receives by this link.
+        """
+        super().join_air(first, receiver)
+        assert isinstance(first, RadioLink)
+        self._air = first
 
     @abstractmethod
     def plan_packets(self, size_bytes: int) -> PacketPlan:
@@ -118,8 +170,8 @@ class RadioLink(Link):
         heard: Floats,
         random: np.random.Generator,
         part: str = "",
-    ) -> tuple[list[float], list[Floats], float]:
-        """Return when packets are on the air, and what of other stations is at the ego then.
+    ) -> tuple[list[float], MeasureNoises, float]:
+        """Return when packets are on the air, and what of other stations is at a receiver then.
 
         Args:
             sender: name of the partner.
@@ -130,9 +182,9 @@ class RadioLink(Link):
             part: of what the sender sends at one capture, as the message has it.
 
         Returns:
-            Start of every packet in seconds, copies one by one; milliwatts of interference and
-            noise for the copies of every fragment; channel busy ratio at the sender. No packets:
-            the queue was too long.
+            Start of every packet in seconds, copies one by one; what gives milliwatts of
+            interference and noise for the copies of every fragment; channel busy ratio at the
+            sender. No packets: the queue was too long.
         """
 
     @abstractmethod
@@ -143,38 +195,99 @@ class RadioLink(Link):
         """Return what becomes of a message: all its packets must arrive."""
         if view is None:
             raise ValueError("this link needs the surroundings of every planning step")
+        air = self._air
         random = make_named_stream(self._seed, "link", "radio", *self.name_stream(message))
-        others = self._prepare(message)
-        level = self._measure_level(message.sender, view, random)
-        plan = self.plan_packets(message.size_bytes)
-        heard = others.receive_at(self._place_sender(view), message.sender)
-        ready = max(message.capture_time - (self._origin or 0.0), 0.0)
-        starts, noises, busy = self.send_packets(
-            message.sender, ready, plan, heard=heard, random=random, part=message.part
-        )
+        others = air._prepare(message)
+        level = self._measure_level(message, view, random)
+        # what is on the air is one for all receivers; what is heard of it is not
+        sent = self._find_transmission(message, view, random)
+        plan, starts = sent.plan, sent.starts
         unsent = not starts
         if unsent:
             # what waits too long is lost by waiting, and not by the air
             lost = self.with_queue
         else:
+            noises = sent.measure_noises(self._receive_others(others, view))
             failed = self._lose_packets(level, noises, view.sight, plan=plan, random=random)
             lost = failed and self.with_loss
-        end = math.nan if unsent else starts[-1] + plan.packet_seconds - ready
+        end = math.nan if unsent else starts[-1] + plan.packet_seconds - sent.ready
         return Carriage(
             sender=message.sender,
             frame=message.capture_frame,
             time=message.capture_time,
-            size_bytes=message.size_bytes,
+            size_bytes=sent.size_bytes,
             fragments=plan.fragments,
-            queue=math.nan if unsent else starts[0] - ready,
+            queue=math.nan if unsent else starts[0] - sent.ready,
             airtime=0.0 if unsent else plan.airtime,
             delay=self._sum_delay(end, plan.airtime),
             distance=view.distance,
             sight=view.sight,
             power=level,
-            busy=busy,
+            busy=sent.busy,
             lost=lost,
         )
+
+    def _find_transmission(
+        self, message: Message, view: PathView, random: np.random.Generator
+    ) -> Transmission:
+        """Return what the sender has on the air of a message: put there now, or for another ego.
+
+        Args:
+            message: as it leaves.
+            view: the path to the receiver of this link.
+            random: of the message at this receiver; only the only one samples the sender by it.
+        """
+        air = self._air
+        if not self.receiver:
+            return air._put_on_air(message, message.sender, view, random)
+        if air._captured != message.capture_frame:
+            air._captured, air._transmissions = message.capture_frame, {}
+        station, antenna = self._name_station(message), view.sender
+        key = (station, message.part, type(message.payload), antenna.x, antenna.y, antenna.z)
+        if key not in air._transmissions:
+            names = self.name_sending_stream(replace(message, sender=station))
+            of_sender = make_named_stream(self._seed, "link", "radio", *names)
+            air._transmissions[key] = air._put_on_air(message, station, view, of_sender)
+        return air._transmissions[key]
+
+    def _put_on_air(
+        self, message: Message, station: str, view: PathView, random: np.random.Generator
+    ) -> Transmission:
+        """Let a station send a message.
+
+        Args:
+            message: as it leaves.
+            station: its sender.
+            view: the path to a receiver.
+            random: of what the sender does.
+        """
+        plan = self.plan_packets(message.size_bytes)
+        assert self._others is not None
+        heard = self._others.receive_at(self._place_on_street(view.sender, view), station)
+        ready = max(message.capture_time - (self._origin or 0.0), 0.0)
+        starts, measure_noises, busy = self.send_packets(
+            station, ready, plan, heard=heard, random=random, part=message.part
+        )
+        return Transmission(
+            size_bytes=message.size_bytes,
+            plan=plan,
+            ready=ready,
+            starts=starts,
+            busy=busy,
+            measure_noises=measure_noises,
+        )
+
+    def _name_station(self, message: Message) -> str:
+        """Return the name of a sender on the air: roadside units belong to one of the egos."""
+        if message.kind == "roadside" and self.receiver:
+            return f"{message.sender} of {self.receiver}"
+        return message.sender
+
+    def _receive_others(self, others: OtherStations, view: PathView) -> Floats:
+        """Return milliwatts of every other station at the receiver of this link."""
+        if not self.receiver:
+            return self._at_ego
+        return others.receive_at(self._air._place_on_street(view.ego, view), self.receiver)
 
     def _sum_delay(self, end: float, airtime: float) -> float:
         """Return seconds until a message arrives, by the causes that act.
@@ -200,21 +313,34 @@ class RadioLink(Link):
                 seed=self._seed,
                 share=self.station_share,
             )
-            self._at_ego = self._others.receive_at(np.zeros(2), "ego")
+            self._at_ego = self._others.receive_at(np.zeros(2), ONLY_EGO)
             self._origin = message.capture_time
             self.start_stations(self._others)
         return self._others
 
-    def _measure_level(self, sender: str, view: PathView, random: np.random.Generator) -> float:
-        """Return dBm of the message at the ego."""
-        path = self._paths.setdefault(sender, PathShadowing(DECORRELATION[self.budget.environment]))
-        path.move_ends(view, random)
+    def _measure_level(
+        self, message: Message, view: PathView, random: np.random.Generator
+    ) -> float:
+        """Return dBm of the message at the receiver; between two egos the way back is the same."""
+        ends = (self.receiver, self._name_station(message))
+        turned = bool(self.receiver) and ends[0] > ends[1]
+        name = " and ".join(sorted(ends)) if self.receiver else message.sender
+        fresh = PathShadowing(DECORRELATION[self.budget.environment])
+        path = self._air._paths.setdefault(name, fresh)
+        path.move_ends(view, random, turned=turned)
         return compute_message_level(self.budget, view, path.values)
 
-    def _place_sender(self, view: PathView) -> Floats:
-        """Return metres of a sender ahead of the ego and to its right."""
-        yaw = 0.0 if self._surroundings is None else self._surroundings.ego_lidar_in_world.yaw
-        east, south = view.sender.x - view.ego.x, view.sender.y - view.ego.y
+    def _place_on_street(self, antenna: Antenna, view: PathView) -> Floats:
+        """Return metres of an antenna ahead of the street's ego and to its right.
+
+        Args:
+            antenna: of a sender or a receiver.
+            view: the path to the only ego; of several, the street moves with the first.
+        """
+        here = None if self._surroundings is None else self._surroundings.ego_lidar_in_world
+        origin: Antenna | Pose = here if self.receiver and here is not None else view.ego
+        yaw = 0.0 if here is None else here.yaw
+        east, south = antenna.x - origin.x, antenna.y - origin.y
         cosine, sine = math.cos(yaw), math.sin(yaw)
         return np.array([cosine * east + sine * south, cosine * south - sine * east])
 

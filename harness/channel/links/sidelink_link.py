@@ -15,7 +15,7 @@ from harness.channel.links.airtime import (
 )
 from harness.channel.links.noise import convert_to_milliwatts
 from harness.channel.links.propagation import Environment, PropagationModel
-from harness.channel.links.radio import ErrorModel, RadioLink
+from harness.channel.links.radio import ErrorModel, MeasureNoises, RadioLink
 from harness.channel.links.sidelink import (
     BUSY_LEVEL,
     Announcement,
@@ -132,6 +132,8 @@ class SidelinkLink(RadioLink):
         # slot from which a partner may send its next message, likewise
         self._free: dict[tuple[str, str], int] = {}
         self._taken: set[int] = set()  # slots of all partners
+        # by slot: partner, first subchannel and width; where several egos receive
+        self._of_partners: dict[int, tuple[str, int, int]] = {}
 
     @abstractmethod
     def compute_transport_bits(self, subchannels: int) -> int:
@@ -162,6 +164,7 @@ class SidelinkLink(RadioLink):
         self._field.note_powers(others.among)
         self._bursts, self._first_slot = deque(), 0
         self._reservations, self._free, self._taken = {}, {}, set()
+        self._of_partners = {}
         self._run_until(WARM_UP * self.rules.period_slots)
 
     def send_packets(
@@ -173,21 +176,29 @@ class SidelinkLink(RadioLink):
         heard: Floats,
         random: np.random.Generator,
         part: str = "",
-    ) -> tuple[list[float], list[Floats], float]:
+    ) -> tuple[list[float], MeasureNoises, float]:
         """Return when packets are on the air, as `RadioLink` describes."""
         rules = self.rules
         begin = WARM_UP * rules.period_slots
         now = begin + math.ceil(ready / rules.slot - 1e-6)
         self._run_until(now)
-        sensed = self._sense(now, heard, random)
+        sensed = self._sense(now, heard, random, sender=sender)
         slots, start = self._choose_slots(sender, plan, sensed, part)
         if not len(slots):
-            return [], [], sensed.busy
+            return [], lambda _: [], sensed.busy
         self._run_until(int(slots[-1]) + 1)
-        noises = self._measure_noise(slots, start, plan.subchannels).reshape(-1, rules.copies)
+        bursts = [self._get_burst(slot) for slot in slots.tolist()]
+        width = plan.subchannels
+        if self.receiver:
+            self._of_partners |= dict.fromkeys(slots.tolist(), (sender, start, width))
+
+        def measure_noises(powers: Floats) -> list[Floats]:
+            noise = self._measure_noise(bursts, start, width, powers)
+            return list(noise.reshape(-1, rules.copies))
+
         self._announce(sender + part, slots, start, plan=plan, heard=heard)
         starts = [(int(slot) - begin) * rules.slot for slot in slots]
-        return starts, list(noises), sensed.busy
+        return starts, measure_noises, sensed.busy
 
     def _announce(
         self, sender: str, slots: Integers, start: int, *, plan: PacketPlan, heard: Floats
@@ -226,7 +237,9 @@ class SidelinkLink(RadioLink):
         density = powers[burst.senders] / field.width
         return np.asarray(field.leak[burst.starts // field.width] * density[:, None])
 
-    def _sense(self, now: int, heard: Floats, random: np.random.Generator) -> SensedChannel:
+    def _sense(
+        self, now: int, heard: Floats, random: np.random.Generator, *, sender: str
+    ) -> SensedChannel:
         """Return what a sender has sensed in the periods before now."""
         rules = self.rules
         period = rules.period_slots
@@ -241,9 +254,21 @@ class SidelinkLink(RadioLink):
                 levels[back, place] = packets.sum(0)
                 if back == 0:
                     self._note_announced(burst, packets, known[place])
-        busy = float((levels[0] > convert_to_milliwatts(BUSY_LEVEL)).mean())
+        taken: Mask = levels[0] > convert_to_milliwatts(BUSY_LEVEL)
+        if self.receiver:
+            taken |= self._mark_partners(now, sender)
+        busy = float(taken.mean())
         levels[levels < rules.noise] = 0.0
         return SensedChannel(now=now, levels=levels.mean(0), known=known, busy=busy, random=random)
+
+    def _mark_partners(self, now: int, sender: str) -> Mask:
+        """Return where other partners were in the last period, (slots of a period, subchannels)."""
+        period = self.rules.period_slots
+        cells = np.zeros((period, self.rules.subchannels), bool)
+        for slot, (partner, start, width) in self._of_partners.items():
+            if now - period <= slot < now and partner != sender:
+                cells[slot - (now - period), start : start + width] = True
+        return cells
 
     def _note_announced(self, burst: Burst, packets: Floats, known: Mask) -> None:
         """Mark subchannels whose control, decoded from 0 dB on, announces the next packet."""
@@ -278,6 +303,7 @@ class SidelinkLink(RadioLink):
 
     def _forget_bursts(self, now: int) -> None:
         oldest = now - (self.rules.history + 1) * self.rules.period_slots
+        self._of_partners = {at: one for at, one in self._of_partners.items() if at >= oldest}
         while self._first_slot < oldest:
             self._bursts.popleft()
             self._first_slot += 1
@@ -349,13 +375,20 @@ class SidelinkLink(RadioLink):
         )
         return window[chosen // bands], chosen % bands
 
-    def _measure_noise(self, slots: Integers, start: int, width: int) -> Floats:
-        """Return milliwatts of noise and other stations at the ego, within a packet."""
-        rules = self.rules
-        noise = np.full(len(slots), rules.noise * width)
-        for number, slot in enumerate(slots.tolist()):
-            burst = self._get_burst(slot)
+    def _measure_noise(
+        self, bursts: list[Burst | None], start: int, width: int, powers: Floats
+    ) -> Floats:
+        """Return milliwatts of noise and other stations at a receiver, within a packet.
+
+        Args:
+            bursts: what other stations have on the air, in the slot of each packet.
+            start: first subchannel of a packet.
+            width: subchannels of it.
+            powers: milliwatts of every other station at the receiver.
+        """
+        noise = np.full(len(bursts), self.rules.noise * width)
+        for number, burst in enumerate(bursts):
             if burst is not None:
-                packets = self._measure_densities(burst, self._at_ego)
+                packets = self._measure_densities(burst, powers)
                 noise[number] += packets[:, start : start + width].sum()
         return noise

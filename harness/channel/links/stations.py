@@ -68,9 +68,18 @@ class PathShadowing:
         self._ends: Floats | None = None
         self.values = np.zeros(2)  # standard normal: shadowing, loss by vehicles
 
-    def move_ends(self, view: PathView, random: np.random.Generator) -> None:
-        """Note where the ends are now, and change the values accordingly."""
+    def move_ends(
+        self, view: PathView, random: np.random.Generator, *, turned: bool = False
+    ) -> None:
+        """Note where the ends are now, and change the values accordingly.
+
+        Args:
+            view: the path.
+            random: for what has changed.
+            turned: the ends are those of the way back.
+        """
         ends = np.array([[end.x, end.y] for end in (view.ego, view.sender)])
+        ends = ends[::-1] if turned else ends
         fresh = random.standard_normal(2)
         if self._ends is None:
             self.values = fresh

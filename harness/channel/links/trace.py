@@ -56,7 +56,8 @@ class TraceLink(Link):
         number = self._sent.get(message.sender, 0)
         self._sent[message.sender] = number + 1
         block, within = divmod(number, self.block)
-        random = make_named_stream(self._seed, "link", "trace", message.sender, str(block))
+        names = (str(block), *self.name_receiver())
+        random = make_named_stream(self._seed, "link", "trace", message.sender, *names)
         start = int(random.integers(len(self.lines)))
         delay, lost = self.lines[(start + within) % len(self.lines)]
         return Carriage(
