@@ -298,64 +298,6 @@ def test_an_agent_of_leaderboard_1_is_set_up_once_and_has_the_old_planner(tmp_pa
     assert (control.throttle, control.reverse) == (1.0, True)
 
 
-EGOS = """
-import carla
-from leaderboard.autoagents.autonomous_agent import AutonomousAgent
-from srunner.scenariomanager.carla_data_provider import CarlaDataProvider
-class Egos(AutonomousAgent):
-    def setup(self, path_to_conf_file, ego_vehicles_num):
-        self.agent_name = "pnp"
-        self.egos = ego_vehicles_num
-    def sensors(self):
-        at = {"x": 0.0, "y": 0.0, "z": 2.0}
-        return [{"type": "sensor.lidar.ray_cast", "id": "lidar", **at},
-                {"type": "sensor.other.gnss", "id": "gps", **at},
-                {"type": "sensor.speedometer", "id": "speed"},
-                {"type": "sensor.opendrive_map", "id": "map"}]
-    def run_step(self, data, timestamp):
-        there = [CarlaDataProvider.get_hero_actor(hero_id=n) is not None for n in (0, 1)]
-        assert there == [True, False], there
-        assert sorted(data) == ["gps_0", "lidar_0", "map_0", "speed_0"], sorted(data)
-        speed = data["speed_0"][1]
-        assert speed["speed"] == speed["move_state"]["speed"]
-        (way,), (gps,) = self._global_plan_world_coord, self._global_plan
-        assert len(way) == len(gps) > 1 and way[0][0].location.x == 0.0
-        if timestamp > 1.0:
-            CarlaDataProvider.get_hero_actor(hero_id=0).get_transform()
-        if timestamp > 0.5:
-            return carla.VehicleControl()
-        return [carla.VehicleControl(throttle=0.25 * self.egos, steer=0.1 * len(way))]
-def get_entry_point(): return "Egos"
-"""
-
-
-def test_an_agent_of_v2xverses_form_steers_one_ego(tmp_path: Path) -> None:
-    agent = make_agent(write_agent(tmp_path, EGOS), "agent.py")
-    asked = agent.open_attempt(PLACE, seed=3, route=make_route(110))
-    assert [one.name for one in asked] == ["lidar", "gps", "speed"]
-    # V2Xverse mounts a LiDAR without drop-off and a receiver without noise
-    assert asked[0].attributes["dropoff_general_rate"] == "0"
-    assert asked[1].attributes == {}
-    readings = tuple(
-        SensorReading(name=one.name, kind=one.kind, values=np.ones(3)) for one in asked
-    )
-    control = agent.step(make_observation(0, readings), ()).control
-    # places of its way 50 m apart: the first, two between, the last
-    assert (control.throttle, control.steer) == (0.25, pytest.approx(0.4))
-    for tick, said in (
-        (12, "run_step returned VehicleControl, not a list of one control"),
-        (40, "system=leaderboard_agent_privileged"),
-    ):
-        with pytest.raises(AttemptError, match=said):
-            agent.step(make_observation(tick, readings), ())
-
-
-@pytest.mark.parametrize(("name", "rate"), [("TCP", "0.45"), ("pnp", "0"), (None, "0.45")])
-def test_v2xverse_mounts_lidars_by_the_name_of_the_agent(name: str | None, rate: str) -> None:
-    (lidar,) = read_sensor_list([{"type": "sensor.lidar.ray_cast", "id": "l", **MOUNT}], name)
-    assert lidar.attributes["dropoff_general_rate"] == rate
-
-
 def is_working(python: str) -> bool:
     return not subprocess.run([python, "-V"], check=False, capture_output=True).returncode
 
