@@ -65,7 +65,8 @@ def test_an_agent_of_v2xverses_form_steers_one_ego(tmp_path: Path) -> None:
     readings = read_ones(asked)
     control = agent.step(make_observation(0, readings), ()).control
     # places of its way 50 m apart: the first, two between, the last
-    assert (control.throttle, control.steer) == (0.25, pytest.approx(0.4))
+    assert control.throttle == 0.25
+    assert control.steer == pytest.approx(0.4)
     for tick, said in (
         (12, "run_step returned VehicleControl, not a list of one control"),
         (40, "system=leaderboard_agent_privileged"),

@@ -3,8 +3,8 @@
 For trying an agent whose weights are not at hand. The network is built by the model class of the
 agent's own checkout, so keys and shapes are right; the numbers are those of its initialisation,
 from a seed. Files that the class would download, such as a pretrained image encoder, are written in
-the same way where torch looks for them: in $TORCH_HOME. A drive with such weights shows that sensors,
-steps and records work, and nothing about the agent.
+the same way where torch looks for them: in $TORCH_HOME. A drive with such weights shows that
+sensors, steps and records work, and nothing about the agent.
 
 It runs in the agent's own Python, where torch is all that it needs:
 
@@ -58,8 +58,10 @@ def fill_downloads() -> None:
         print(f"{state.file}: {describe(self.state_dict())}")
         return load(self, self.state_dict())
 
-    torch.hub.load_state_dict_from_url = await_download  # type: ignore[assignment]
-    torch.nn.Module.load_state_dict = write_or_load  # type: ignore[method-assign]
+    hub: Any = torch.hub
+    hub.load_state_dict_from_url = await_download
+    network: Any = torch.nn.Module
+    network.load_state_dict = write_or_load
 
 
 def find_named(name: str) -> Any:
@@ -102,7 +104,7 @@ def read_options(given: list[str] | None = None) -> argparse.Namespace:
     add("--path", nargs="+", default=["."], help="folders of it to import from (default: .)")
     add("--model", required=True, metavar="MODULE:CLASS", help="its network")
     add("--settings", metavar="MODULE:CLASS", help="what the network's constructor takes, if any")
-    add("--under", metavar="KEY", help="key of the weights in the file (default: they are the file)")
+    add("--under", metavar="KEY", help="key of the weights in the file (default: none)")
     add("--prefix", default="", help="before each key of the weights")
     add("--pickled-settings", metavar="NAME", help="write the settings next to the weights, too")
     add("--seed", type=int, default=1, help="(default: 1)")
@@ -110,10 +112,12 @@ def read_options(given: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(given)
     if options.pickled_settings and options.settings is None:
         parser.error("--pickled-settings needs --settings")
+    if not options.root.expanduser().is_dir():
+        parser.error(f"--root {options.root}: folder not found")
+    if "TORCH_HOME" not in os.environ:
+        parser.error("set TORCH_HOME to a new folder: random numbers stay out of true weights")
     return options
 
 
 if __name__ == "__main__":
-    if "TORCH_HOME" not in os.environ:
-        sys.exit("TORCH_HOME: name a folder; random numbers do not belong among true weights")
     write_weights(read_options())

@@ -66,7 +66,7 @@ class DrivenAgent:
         self._seed(words["seed"])
         self._map = arrays["opendrive"].tobytes().decode("utf-8")
         self._first_frame, self._first_time = None, 0.0
-        self._server = words.get("server")
+        self._server: Any = words.get("server")
         if self._server is not None:
             self._open_world(self._server)
         plan = self._make_plan(arrays["route"], arrays["options"])
