@@ -90,6 +90,8 @@ class Old:
     def sensors(self): return [{"type": "sensor.speedometer", "id": "egos-%s" % self.given}]
     def set_global_plan(self, gps, world): self.ways = len(gps), len(world), len(world[0])
     def run_step(self, data, timestamp):
+        if timestamp in (0.0, 0.1):
+            return [0]
         return [carla.VehicleControl(brake=0.5 * (self.ways == (1, 1, 40)))]
 def get_entry_point(): return "Old"
 """
@@ -99,4 +101,6 @@ def test_its_constructor_takes_the_configuration_and_the_number(tmp_path: Path) 
     agent = make_agent(write_agent(tmp_path, OLD), "agent.py")
     asked = agent.open_attempt(PLACE, seed=3, route=make_route(40))
     assert asked[0].name == "egos-[1]"
-    assert agent.step(make_observation(0, read_ones(asked)), ()).control.brake == 0.5
+    # what is no control leaves the last one: none at first, then the one before
+    steps = [agent.step(make_observation(tick, read_ones(asked)), ()) for tick in range(3)]
+    assert [step.control.brake for step in steps] == [0.0, 0.5, 0.5]

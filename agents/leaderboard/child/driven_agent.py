@@ -66,6 +66,7 @@ class DrivenAgent:
         self._seed(words["seed"])
         self._map = arrays["opendrive"].tobytes().decode("utf-8")
         self._first_frame, self._first_time = None, 0.0
+        self._last = self._carla.VehicleControl()
         self._server: Any = words.get("server")
         if self._server is not None:
             self._open_world(self._server)
@@ -98,7 +99,10 @@ class DrivenAgent:
             read = self._read_speed(float(value[0])) if kind == SPEED else value.copy()
             data[name + number] = (frame, read)
         control = self._agent.run_step(data, timestamp)
-        return to_control_words(take_only_control(control) if self._lists_egos else control)
+        if self._lists_egos:
+            # an entry that is no control leaves the last one, as in V2Xverse's scenario manager
+            self._last = control = take_only_control(control) or self._last
+        return to_control_words(control)
 
     def close(self, words: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
         """Let the agent clean up."""
