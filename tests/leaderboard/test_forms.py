@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,12 @@ import pytest
 
 from agents.leaderboard.sensors import read_sensor_list
 from harness.common.errors import AttemptError
+from harness.records.reading import CampaignRecords
 from harness.types.agent_sensors import SensorRequest
 from harness.types.vocabulary import SensorReading
+from tests.campaign.tiny import run, write_route
 from tests.leaderboard.test_parts import (
+    HERE,
     MOUNT,
     PLACE,
     make_agent,
@@ -104,3 +109,23 @@ def test_its_constructor_takes_the_configuration_and_the_number(tmp_path: Path) 
     # what is no control leaves the last one: none at first, then the one before
     steps = [agent.step(make_observation(tick, read_ones(asked)), ()) for tick in range(3)]
     assert [step.control.brake for step in steps] == [0.0, 0.5, 0.5]
+
+
+@pytest.mark.thorough
+def test_bench2drives_base_finds_its_ego(tmp_path: Path) -> None:
+    agent = "system.leaderboard_agent_privileged"
+    words = [f"root={HERE}", "agent=seeing_agent.py", f"python={sys.executable}"]
+    out = tmp_path / "out"
+    done = run(
+        write_route(tmp_path, "hop"),
+        "system=leaderboard_agent_privileged",
+        *(f"{agent}.{word}" for word in words),
+        "interference=[none]",
+        "routes.hazards=null",
+        f"out={out}",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (place,) = CampaignRecords(out).find_attempts().values()
+    result = json.loads((place / "result.json").read_text())["crucible"]
+    assert result["agent_sensors"]["privileged"] is True
+    assert result["completion"] > 0.3

@@ -88,8 +88,8 @@ class DrivenAgent:
         timestamp = words["time"] - self._first_time
         if self._world is not None:
             self._stand_ins.follow_world(self._world, self._server, words["frame"], WORLD_PATIENCE)
-            if self._lists_egos and self._first_frame == words["frame"]:
-                self._stand_ins.number_ego(self._world.get_actor(self._server["ego"]))
+            if self._first_frame == words["frame"]:
+                self._show_ego()
         self._stand_ins.set_clock(frame, timestamp)
         # as its SensorInterface would give it; V2Xverse's has the ego's number in each name
         number = "_0" if self._lists_egos else ""
@@ -110,6 +110,14 @@ class DrivenAgent:
         if destroy is not None:
             destroy()
         return {}
+
+    def _show_ego(self) -> None:
+        """Let the agent find its ego, now that the world has shown a tick."""
+        if self._lists_egos:
+            self._stand_ins.number_ego(self._world.get_actor(self._server["ego"]))
+        # Bench2Drive's base class looks for it in the constructor, before this client saw a tick
+        if getattr(self._agent, "hero_actor", self) is None and hasattr(self._agent, "get_hero"):
+            self._agent.get_hero()
 
     def _read_speed(self, speed: float) -> dict[str, Any]:
         """Return what the speedometer gives, m/s."""
