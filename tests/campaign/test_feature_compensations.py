@@ -90,7 +90,7 @@ def test_what_no_flow_network_moves_is_refused_at_planning(
 
 
 @pytest.mark.parametrize("scheme", sorted(INTERMEDIATE))
-def test_each_scheme_is_planned_and_refused_by_name_without_its_flow_network(
+def test_a_scheme_is_planned_and_refused_by_name_without_its_flow_network(
     routes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
     words = (f"system={scheme}", "interference=none", "compensate=features")
