@@ -64,7 +64,9 @@ class ViolationCase:
 
     @property
     def command(self) -> str:
-        """The command that shows it."""
+        """The command that shows it; empty for packed drives, which have no boxes to show."""
+        if self.campaign.packed:
+            return ""
         return f"crucible replay {shlex.quote(str(self.folder))} --case {self.number}"
 
     @property

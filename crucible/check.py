@@ -20,6 +20,7 @@ from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.findings import Finding
 from harness.common.options import OneLineParser, move_options_first
+from harness.common.terminal_lines import print_notice
 from harness.types.agent_sensors import brings_sensors
 from harness.world.routes.checkout import CLONE
 
@@ -230,7 +231,7 @@ def try_all_configurations(
     street = load_or_make_recording(recording).steps[0]
     trials: list[Trial] = []
     for trial in try_configurations(tried, street):
-        print(f"{trial.configuration}: {trial.to_finding().verdict}", file=sys.stderr, flush=True)
+        print_notice(f"{trial.configuration}: {trial.to_finding().verdict}")
         trials.append(trial)
     return [trial.to_finding() for trial in trials]
 

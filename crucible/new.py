@@ -11,6 +11,7 @@ from crucible.study_templates import PROGRAMS, STUDY_FILES
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.files import write_whole
+from harness.common.terminal_lines import print_stdout_line
 
 COMMAND = CommandDeclaration(
     group="Plug-ins",
@@ -104,7 +105,7 @@ def run_new_command(options: argparse.Namespace) -> int:
         if name in PROGRAMS:
             (folder / name).chmod(0o755)
     for line in format_next_steps(options.kind, options.name, folder):
-        print(line)
+        print_stdout_line(line)
     return 0
 
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from harness.common.command_registry import CommandDeclaration
 from harness.common.installation import CONF
 from harness.common.plugins import InstalledPlugin, list_installed_plugins, list_plugin_packages
+from harness.common.terminal_lines import print_stdout_line
 
 COMMAND = CommandDeclaration(
     group="Plug-ins",
@@ -78,7 +79,7 @@ def run_plugins_command(options: argparse.Namespace) -> int:
     if table.row_count:
         Console().print(table)
     else:
-        print("no plug-ins but those of Crucible")
+        print_stdout_line("no plug-ins but those of Crucible")
     return 0
 
 

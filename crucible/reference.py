@@ -141,8 +141,11 @@ def write_study_reference(options: argparse.Namespace) -> int:
         placebo=measure_placebo_agreement(campaigns, options.placebo, options.placebo_of),
     )
     reference.write_json(options.out)
-    attempts = sum(campaign.attempts for campaign in reference.campaigns)
-    print_campaign_line(f"{options.out}: {attempts} attempts of {len(campaigns)} campaigns")
+    attempts, count = sum(campaign.attempts for campaign in reference.campaigns), len(campaigns)
+    print_campaign_line(
+        f"{options.out}: {attempts} attempt{'s' * (attempts != 1)}"
+        f" of {count} campaign{'s' * (count != 1)}"
+    )
     return 0
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from analysis.drawing.picture import render_canvas, write_png
 from analysis.drawing.svg import render_svg_file
 from analysis.figures.route_plan import HazardMarker, RoutePlan, render_route_plans
+from crucible.scenario_table import add_routes_sets
 from harness.campaign.attempt.surroundings import REACH, list_scenery_near_route
 from harness.commands.route_listing import (
     add_file_options,
@@ -26,6 +27,7 @@ from harness.commands.route_listing import (
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import AttemptError, UserError
 from harness.common.files import write_whole
+from harness.common.terminal_lines import print_stdout_line
 from harness.types.vocabulary import Floats, Pose, Route
 from harness.world.hazards.spec import HazardSpec
 from harness.world.lane_graph import LaneGraph
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 COMMAND = CommandDeclaration(
     group="Routes and simulators",
     rank=10,
-    purpose="list, check, plot and generate routes",
+    purpose="list, check, plot and generate routes; count scenario sets",
     extra="run,analysis",
     examples=(
         "crucible routes list routes/crucible05/routes.xml",
@@ -51,6 +53,7 @@ COMMAND = CommandDeclaration(
         "crucible routes plot mine.xml --hazards mine.json --out routes.png",
         "crucible routes plot mine.xml --only 6 --surveyed --out route6.svg",
         "crucible routes generate --town Crucible05 --seed 1 --count 32 --out mine",
+        "crucible routes sets interdrive=CoLMDriver --driven runs/interdrive",
     ),
 )
 
@@ -65,7 +68,7 @@ EVERY = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add `routes list`, `check`, `plot` and `generate`."""
+    """Add `routes list`, `check`, `plot`, `generate` and `sets`."""
     actions = parser.add_subparsers(dest="action", required=True)
     action = actions.add_parser("list", help="print the content of route files")
     add_route_file_argument(action)
@@ -79,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action = actions.add_parser("generate", help="make routes and hazards from a seed")
     add_generate_arguments(action)
     action.set_defaults(run=run_routes_generate)
+    add_routes_sets(actions)
 
 
 def add_routes_plot(actions: Actions) -> None:
@@ -154,7 +158,7 @@ def write_routes_plot(options: argparse.Namespace) -> int:
         write_whole(options.out, render_svg_file(canvas))
     else:
         write_png(render_canvas(canvas, dark=options.dark), options.out)
-    print(f"{len(routes)} route{'s' * (len(routes) != 1)} in {options.out}")
+    print_stdout_line(f"{len(routes)} route{'s' * (len(routes) != 1)} in {options.out}")
     return 0
 
 

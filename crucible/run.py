@@ -23,7 +23,7 @@ from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
 from harness.common.installation import CONF
 from harness.common.options import OneLineParser, move_options_first
-from harness.common.terminal_lines import break_for_stream, print_problem
+from harness.common.terminal_lines import break_for_stream, print_notice, print_problem
 from harness.records.arms import NONE
 
 COMMAND = CommandDeclaration(
@@ -177,7 +177,7 @@ def main(arguments: list[str], program: str = "crucible run") -> int:
         options = parser.parse_args(move_options_first(arguments, WITH_VALUE))
         overrides, folders = insert_none_condition(options.overrides), options.config_dir
         if (length := sum(map(len, overrides))) > LONG:
-            print(f"{program}: reading {length:,} characters of settings ...", file=sys.stderr)
+            print_notice(f"{program}: reading {length:,} characters of settings ...")
         config = compose_config(overrides, folders, trust=options.trust)
         text = render_run_output(options, config, parser)
     except Exception as problem:  # Hydra and OmegaConf have no common one

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.dying import Again
+from tests.kept_prints import keep_prints
 from tests.left_out import LeftOutTests
 from tests.rewriting import keep_rewritten_tests
 
@@ -175,3 +176,11 @@ def pytest_runtest_makereport(
             if log := server.log():
                 report.sections.append((f"carlite on port {server.port}", log[-5000:]))
     return report
+
+
+@pytest.fixture
+def prints_fit() -> Iterator[None]:
+    """Assert of a test that what it prints in this process fits terminals of four widths."""
+    with keep_prints() as prints:
+        yield
+    prints.check_widths(least=3)

@@ -270,7 +270,10 @@ BAD_INPUT: list[tuple[list[str], str]] = [
     (["run", "+sytem=oracle"], "crucible run: configuration: unknown key sytem; did you mean"),
     (["status", "x", "--jsn"], "crucible status: unknown option --jsn; did you mean --json? "),
     (["routes", "chek"], "crucible routes: argument action: invalid choice: 'chek'"),
-    (["routes"], "crucible routes: one of these is needed: list, check, plot, generate (--help"),
+    (
+        ["routes"],
+        "crucible routes: one of these is needed: list, check, plot, generate, sets (--help",
+    ),
     (["routes", "generate", "--twon", "x"], "crucible routes generate: "),
     (
         ["report", "x", "--otu", "y"],

@@ -40,6 +40,7 @@ def test_its_test_passes(kind: str, tmp_path: Path) -> None:
     assert "1 passed" in tested.stdout
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.parametrize("kind", ["metric", "disturbance"])
 def test_the_command_that_it_prints_checks_it(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -29,6 +29,7 @@ from harness.common.errors import AttemptError, UserError
 from harness.common.pictures import PictureSettings
 from harness.common.progress_bar import show_bar
 from harness.common.recordings import PROTOCOL, USUAL_INTERVAL, read_protocol
+from harness.common.terminal_lines import print_stdout_line
 from harness.world.simulators.carlite import CarliteSimulator
 
 TRIES = 3
@@ -100,7 +101,7 @@ def collect_recordings(wanted: RecordingPlan) -> None:
         finally:
             stopping.set()
             pool.shutdown(cancel_futures=True)
-    print(measure_recording(wanted.out, plan))
+    print_stdout_line(measure_recording(wanted.out, plan))
 
 
 def refuse_interval(interval: float) -> None:

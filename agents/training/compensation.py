@@ -41,6 +41,7 @@ from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.progress_bar import track_items
 from harness.common.recordings import RecordedScenario
+from harness.common.terminal_lines import print_plain_line
 from harness.datasets.opening import open_recordings
 from harness.evaluation.box_residuals import UserPlaces, measure_box_residuals
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
@@ -89,9 +90,10 @@ def compare_compensation(options: CompensationOptions) -> dict[ArmKey, LateOutco
             sharing.forget_payloads()
     for table in make_tables(outcomes, scenarios):
         console.print(table)
-    console.print(
+    print_plain_line(
+        console,
         f"{len(scenarios)} samples of {len(set(scenarios))} scenarios. True boxes count with"
-        f" {LEAST_HITS} LiDAR returns of the ego or of a partner, in the window of the network."
+        f" {LEAST_HITS} LiDAR returns of the ego or of a partner, in the window of the network.",
     )
     if options.out is not None:
         record = make_record(outcomes, scenarios, options)
@@ -175,14 +177,14 @@ def choose_compensation(
     if sharing.sends_boxes:
         return BOXES
     if not sharing.sends_features:
-        console.print(f"{sharing.name}: points are not moved", highlight=False)
+        print_plain_line(console, f"{sharing.name}: points are not moved")
         return None
     try:
         make_compensation(sharing, FEATURES, options)
     except UserError as problem:
         if options.flow_settings.get("weights") is not None:
             raise
-        console.print(f"{sharing.name}: {problem}", highlight=False)
+        print_plain_line(console, f"{sharing.name}: {problem}")
         return None
     return FEATURES
 

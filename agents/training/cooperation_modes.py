@@ -39,6 +39,7 @@ from harness.common.fitting_table import FittingTable
 from harness.common.progress_bar import track_items
 from harness.common.randomness import make_named_stream
 from harness.common.recordings import AgentLook
+from harness.common.terminal_lines import print_plain_line
 from harness.datasets.opening import open_recordings
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.patterns import Rule
@@ -129,7 +130,8 @@ def compare_cooperation_modes(options: ModeOptions) -> dict[str, dict[str, ModeO
     console.print(make_error_table(outcomes))
     console.print(make_difference_table(outcomes, scenarios))
     console.print(make_pattern_table(outcomes))
-    console.print(
+    print_plain_line(
+        console,
         f"{len(scenarios)} samples of {len(set(scenarios))} scenarios. True boxes count with"
         f" {LEAST_HITS} LiDAR returns of the ego or of a partner of either mode, in the window of"
         " the network.",

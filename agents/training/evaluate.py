@@ -52,6 +52,7 @@ from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
 from harness.common.progress_bar import track_items
 from harness.common.recordings import USUAL_INTERVAL, RecordedScenario
+from harness.common.terminal_lines import print_plain_line
 from harness.datasets.opening import open_recordings
 from harness.types.precision import OVERLAP
 from harness.types.systems import has_image_reader
@@ -136,7 +137,7 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
     # write
     if options.frames is not None:
         for line in write_frame_patterns(system, samples, options.most, options.frames):
-            console.print(line, highlight=False)
+            print_plain_line(console, line)
     if options.out is not None:
         record = {
             "scheme": options.scheme,

@@ -38,6 +38,7 @@ from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
 from harness.common.progress_bar import track_items
+from harness.common.terminal_lines import print_plain_line
 from harness.datasets.opening import open_recordings
 from harness.evaluation.frame_evaluation import EvaluationSettings, evaluate_frame
 from harness.evaluation.patterns import Rule
@@ -111,10 +112,11 @@ def compare_senses(options: SenseOptions) -> SensesCompared:
     console.print(make_sense_table(outcomes, resampled))
     console.print(make_sense_band_table(outcomes))
     console.print(make_sense_claim_table(claims))
-    console.print(
+    print_plain_line(
+        console,
         f"{len(scenarios)} samples of {len(set(scenarios))} scenarios. True boxes count with"
         f" {LEAST_HITS} LiDAR returns of any agent, in the window of the network. Verdicts use"
-        " intervals that hold for all sentences at once."
+        " intervals that hold for all sentences at once.",
     )
     if options.out is not None:
         record = make_sense_record(

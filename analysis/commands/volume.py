@@ -15,7 +15,7 @@ from analysis.commands.options import (
     resolve_output_folder,
 )
 from analysis.report.html import format_counted_noun
-from analysis.tables.volumes import build_volume_frame
+from analysis.tables.volumes import build_volume_frame, list_volume_notes
 from analysis.tables.writing import write_frame
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
@@ -31,8 +31,9 @@ COMMAND = CommandDeclaration(
 
 
 DESCRIPTION = """Print what partners send, for each arm, under each definition of communication
-volume that papers use: bytes of a message, their logarithm, bandwidth of a link, bytes that the ego
-gets at a step, all agents together, packets and airtime."""
+volume that papers use: bytes of a message, their logarithm, bytes before compression, share of
+cells of feature maps, bandwidth of a link, bytes that the ego gets at a step, all agents together,
+packets and airtime. What records do not have is a dash, with a line that says why."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +68,8 @@ def run_volume_command(options: argparse.Namespace) -> int:
             for _, row in rows.iterrows()
         ]
         show_grid(f"{arm}: {format_counted_noun(rows.iloc[0]['drives'], 'drive')}", head, cells)
+    for note in list_volume_notes(volumes):
+        print_escaped_line(note)
     print_escaped_line(f"volume.csv is in {out}")
     return collection.exit_code
 

@@ -142,13 +142,17 @@ def compute_bands_reach(
 def render_along_route_figure(table: EstimatesTable, arms: Sequence[tuple[str, ...]]) -> Canvas:
     """Draw figure 8: precision over parts of the route, a line for each arm.
 
+    A system has the same colour and marker in the figures of all settings.
+
     Args:
         table: the pooled precision by part of the route.
         arms: values of their factors.
     """
     rows = table.list_rows()
+    systems = list(dict.fromkeys(system for system, *_ in table.list_row_arms()))
     lines = []
-    for number, arm in enumerate(arms):
+    for place, arm in enumerate(arms):
+        number = systems.index(arm[0]) if len(systems) > 1 else place
         points = [
             (parse_route_position(names[-1]), estimate.value, estimate.low, estimate.high)
             for names, cells in rows

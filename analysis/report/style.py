@@ -118,6 +118,12 @@ dl.facts dd{margin:0 0 8px}
 .strip{grid-template-columns:minmax(0,300px)}
 .list{columns:1}
 """
+# Below this width a broad figure is wider than a screen without its margins.
+SIDEWAYS_BELOW = 608
+SIDEWAYS = """
+figure.broad figcaption::after{display:block;color:var(--ink);
+ content:"Wider than the screen: move it sideways to see the rest. \\2192"}
+"""
 CARDS = """
 table.cells{overflow-wrap:anywhere}
 .cells tbody{display:block}
@@ -176,5 +182,7 @@ def format_style_sheet() -> str:
         f"{format_colour_classes()}{LAYOUT.replace('FONT', FONT)}"
         f"@media screen and (min-width:1100px){{{ROOMY}}}"
         f"@media screen and (max-width:860px){{{CARDS}}}"
-        f"@media screen and (max-width:640px){{{PHONE}}}@page{{margin:12mm}}@media print{{{PRINT}}}"
+        f"@media screen and (max-width:640px){{{PHONE}}}"
+        f"@media screen and (max-width:{SIDEWAYS_BELOW - 0.02}px){{{SIDEWAYS}}}"
+        f"@page{{margin:12mm}}@media print{{{PRINT}}}"
     )

@@ -13,6 +13,7 @@ from analysis.tables.from_boxes import build_box_tables
 from analysis.tables.from_frames import build_frame_tables
 from analysis.tables.from_results import build_result_tables
 from analysis.tables.ground_truth import add_ground_truth_titles
+from analysis.tables.mean_speeds import add_mean_speeds
 from analysis.tables.precision import build_precision_tables, read_detections
 from analysis.tables.staleness import build_staleness_table
 from analysis.tables.table import EstimatesTable
@@ -39,8 +40,10 @@ def build_all_tables(
         if not collection.packed:
             stage("detections")
             tables += build_precision_tables(collection, read_detections(collection))
-            tables += [*build_box_tables(collection), build_staleness_table(collection)]
+            tables += build_box_tables(collection)
             moved = build_compensation_table(collection)
             tables += [] if moved is None else [moved]
             tables += build_computing_tables(collection)
-    return add_ground_truth_titles([*tables, *build_curve_tables(collection, tables)], collection)
+        tables.append(build_staleness_table(collection))
+    tables = add_mean_speeds([*tables, *build_curve_tables(collection, tables)])
+    return add_ground_truth_titles(tables, collection)

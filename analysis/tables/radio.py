@@ -13,7 +13,9 @@ import pandas as pd
 
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection
+from analysis.tables.mean_speeds import add_speed_columns
 from analysis.tables.parts import join_segments
+from analysis.tables.staleness import build_staleness_table
 from analysis.tables.table import (
     EstimatesTable,
     estimate_cells,
@@ -60,9 +62,10 @@ def build_radio_tables(collection: CampaignCollection) -> list[EstimatesTable]:
     attempts = attempts[["row", *arm, "cluster", "violated", "driving_score"]]
     by_partner = attempts.merge(pd.DataFrame(sums, columns=["row", *PARTNER_SUMS]), on="row")
     load = attempts.merge(pd.DataFrame(loads), on="row")
+    delays = make_partner_table("radio_delay", "Delays of messages", by_partner, arm)
     return [
         make_partner_table("radio_sight", "Sight and reception", by_partner, arm),
-        make_partner_table("radio_delay", "Delays of messages", by_partner, arm),
+        add_speed_columns(delays, build_staleness_table(collection)),
         EstimatesTable(
             name="radio_load",
             title="Load of the channel",

@@ -6,6 +6,7 @@ ego among fast vehicles is stale by what they move, one of a fast ego by what it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,25 +16,44 @@ import pyarrow.compute as pc
 
 from analysis.attempt import read_checked_columns, read_checked_table
 from analysis.collection import CampaignCollection
-from analysis.tables.table import EstimatesTable, estimate_cells, make_ratio_measure
+from analysis.tables.table import (
+    EstimatesTable,
+    Measure,
+    estimate_cells,
+    make_known_ratio_measure,
+    make_ratio_measure,
+)
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords, convert_to_dataframe
 from harness.types.geometry import build_pose_matrix
 from harness.types.vocabulary import Floats, Pose
 
+STALENESS = "staleness"
+"""The name of the table."""
 AGE = "age, s"
-EGO_SPEED, EGO_MOVED = "ego, m/s", "ego moved, m"
+EGO_SPEED, EGO_MOVED = "ego speed, m/s", "ego moved, m"
 PERCEPTION_AGE, PERCEPTION_MOVED = "perception, s", "ego moved since, m"
 """Of the perception of the ego, where that is late."""
-VEHICLE_SPEED, VEHICLES_MOVED = "vehicles, m/s", "vehicles moved, m"
+VEHICLE_SPEED, VEHICLES_MOVED = "traffic speed, m/s", "vehicles moved, m"
 PERCEPTION_SUMS = ("answered", "answer_age", "answer_moved")
 """In `crucible.messages` of a result."""
+VEHICLE_SUMS = ("vehicles", "vehicle_speed", "vehicles_heard", "vehicles_moved")
+SPEED_SUMS = ("steps", "ego_speed", "vehicles", "vehicle_speed")
+"""Of an attempt: what its mean speeds are made of."""
+MEAN_SPEEDS: Mapping[str, Measure] = {
+    EGO_SPEED: make_known_ratio_measure("ego_speed", "steps"),
+    VEHICLE_SPEED: make_known_ratio_measure("vehicle_speed", "vehicles"),
+}
+"""The mean speeds of the ego and of vehicles near it: see `sum_speeds`."""
 BOX_COLUMNS = ["frame", "actor_id", "x", "y", "z"]
 POSE_PARTS = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
 def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
-    """Return age in seconds and metres, and speeds, by arm; it needs boxes and poses."""
+    """Return age in seconds and metres, and speeds, by arm.
+
+    What vehicles do needs boxes and poses: packed campaigns have no estimates of it.
+    """
     sums = [
         {
             "row": row,
@@ -53,14 +73,14 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
     }
     measures = {
         AGE: make_ratio_measure("age", "steps_heard"),
-        EGO_SPEED: make_ratio_measure("ego_speed", "steps"),
+        EGO_SPEED: MEAN_SPEEDS[EGO_SPEED],
         EGO_MOVED: make_ratio_measure("ego_moved", "steps_heard"),
-        VEHICLE_SPEED: make_ratio_measure("vehicle_speed", "vehicles"),
-        VEHICLES_MOVED: make_ratio_measure("vehicles_moved", "vehicles_heard"),
+        VEHICLE_SPEED: MEAN_SPEEDS[VEHICLE_SPEED],
+        VEHICLES_MOVED: make_known_ratio_measure("vehicles_moved", "vehicles_heard"),
         **(perception if joined["answered"].any() else {}),
     }
     return EstimatesTable(
-        name="staleness",
+        name=STALENESS,
         title="Age of the oldest message at a planning step, what moved in that time, mean speeds",
         by=arm,
         cells=estimate_cells(joined, arm, measures),
@@ -70,6 +90,22 @@ def build_staleness_table(collection: CampaignCollection) -> EstimatesTable:
         },
         arm=len(arm),
     )
+
+
+def sum_speeds(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]:
+    """Return an attempt's `SPEED_SUMS`: over planning steps, and over vehicles at planning steps.
+
+    The ego's mean speed is that of its planning steps, standing included. The traffic's is that of
+    the vehicles of the ground truth that counts, each since the planning step before, weighted by
+    how long they are near the ego. NaN where a packed campaign lacks the boxes.
+
+    Args:
+        campaign: its records.
+        key: of the attempt.
+    """
+    frames = read_checked_table(campaign, "frames", key)
+    sums = sum_ego_motion(frames) | sum_vehicle_motion(campaign, key, frames)
+    return {name: sums[name] for name in SPEED_SUMS}
 
 
 def sum_ego_motion(frames: pd.DataFrame) -> dict[str, float]:
@@ -100,13 +136,16 @@ def sum_vehicle_motion(
 ) -> dict[str, float]:
     """Return an attempt's sums over vehicles at planning steps: speeds, and speeds times ages.
 
-    Vehicles are those of the ground truth that counts; parked cars do not.
+    Vehicles are those of the ground truth that counts; parked cars do not. A packed campaign has
+    no boxes, and NaN.
 
     Args:
         campaign: its records.
         key: of the attempt.
         frames: its planning steps.
     """
+    if campaign.packed:
+        return dict.fromkeys(VEHICLE_SUMS, math.nan)
     # rows are selected before they become a DataFrame: most boxes are detections
     stored = read_checked_columns(campaign, "boxes", key)
     counted = pc.and_(pc.equal(stored["source"], "truth"), stored["counted"])

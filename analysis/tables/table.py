@@ -166,6 +166,22 @@ def make_ratio_measure(above: str, below: str, scale: float = 1.0) -> Measure:
     return measure
 
 
+def make_known_ratio_measure(above: str, below: str) -> Measure:
+    """Return a sum over a sum of the attempts that know both; NaN is unknown.
+
+    Args:
+        above: column whose sum is divided.
+        below: column by whose sum it is divided.
+    """
+    ratio = make_ratio_measure(above, below)
+
+    def measure(frame: pd.DataFrame) -> IntervalEstimate:
+        known = frame[frame[above].notna() & frame[below].notna()]
+        return ratio(known) if len(known) else NO_ESTIMATE
+
+    return measure
+
+
 def scale_estimate(estimate: IntervalEstimate, scale: float) -> IntervalEstimate:
     """Return an estimate in another unit.
 

@@ -8,7 +8,7 @@ from the messages of a campaign's records.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,15 +16,18 @@ import pandas as pd
 
 from analysis.attempt import read_checked_table
 from analysis.collection import CampaignCollection
-from analysis.statistics.intervals import IntervalEstimate, estimate_ratio
+from analysis.statistics.intervals import NO_ESTIMATE, IntervalEstimate, estimate_ratio
 from analysis.tables.from_frames import ON_AIR
 from analysis.tables.parts import join_segments
 from analysis.tables.table import encode_names
 from harness.common.errors import UserError
+from harness.records.arms import PARTNER_FLEET, SAME_SYSTEM
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 
 BITS = 8
+FEATURES = "features"
+"""The kind of a formatted message with feature maps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class VolumeDefinition:
         scale: of the quotient.
         used_by: papers, or the tool whose number it is.
         transform: of the quotient and of its limits; monotonous.
+        missing: what records must have for it; its row is there without a value where they lack it.
     """
 
     name: str
@@ -46,6 +50,7 @@ class VolumeDefinition:
     scale: float = 1.0
     used_by: str
     transform: Callable[[float], float] | None = None
+    missing: str = ""
 
 
 def compute_log2(size: float) -> float:
@@ -53,6 +58,14 @@ def compute_log2(size: float) -> float:
     return math.log2(size) if size > 0 else math.nan
 
 
+NO_BYTES_BEFORE = (
+    "bytes before compression are known of boxes and points, of the networks that come with"
+    " Crucible, and under a message format; a published network may compress features itself"
+)
+NO_CELLS = (
+    "cells of feature maps are counted under a format of features alone;"
+    " message_format=top_k message_format.top_k.share=1 changes no number and counts them"
+)
 DEFINITIONS = (
     VolumeDefinition(
         name="a message", unit="B", above="bytes", below="sent",
@@ -61,6 +74,14 @@ DEFINITIONS = (
     VolumeDefinition(
         name="a message, log2", unit="log2 B", above="bytes", below="sent",
         transform=compute_log2, used_by="Where2comm, CoAlign, HEAL: communication volume",
+    ),
+    VolumeDefinition(
+        name="a message, before compression", unit="B", above="bytes_before", below="known_before",
+        used_by="OPV2V in OpenCOOD: bandwidth before compression", missing=NO_BYTES_BEFORE,
+    ),
+    VolumeDefinition(
+        name="cells sent, share", unit="%", above="cells_sent", below="cells", scale=100.0,
+        used_by="Where2comm, V2Xverse: communication rate", missing=NO_CELLS,
     ),
     VolumeDefinition(
         name="a link", unit="Mbit/s", above="bytes", below="link_seconds",
@@ -91,7 +112,12 @@ SUMS = (
     *("bytes", "sent", "link_seconds", "delivered_bytes", "steps", "seconds"),
     *("fragments", "carried", "airtime", "link_time"),
     *("segments", "split"),
+    *("bytes_before", "known_before", "cells_sent", "cells"),
 )
+MODULES = "agents.perception.fusion."
+"""Where the fusion modules that come with Crucible are: none of them compresses what it sends."""
+SHARED_WHOLE = ("late", "early")
+"""Fusion of boxes and of points, which no network compresses."""
 
 
 def build_volume_frame(collection: CampaignCollection) -> pd.DataFrame:
@@ -111,9 +137,19 @@ def build_volume_frame(collection: CampaignCollection) -> pd.DataFrame:
         {"arm": arm, **make_volume_row(definition, estimate_volume(definition, drives))}
         for arm, drives in joined.groupby("arm", sort=False)
         for definition in DEFINITIONS
-        if drives["sent"].sum() > 0 and drives[definition.below].sum() > 0
+        if drives["sent"].sum() > 0 and (definition.missing or drives[definition.below].sum() > 0)
     ]
     return pd.DataFrame(rows)
+
+
+def list_volume_notes(volumes: pd.DataFrame) -> list[str]:
+    """Return a line for each definition that the records of some arm cannot give, and why."""
+    unknown = set(volumes.loc[volumes["value"].isna(), "volume"]) if len(volumes) else set()
+    return [
+        f"{definition.name}: - is not in the records: {definition.missing}"
+        for definition in DEFINITIONS
+        if definition.missing and definition.name in unknown
+    ]
 
 
 def make_volume_row(definition: VolumeDefinition, estimate: IntervalEstimate) -> dict[str, object]:
@@ -131,7 +167,13 @@ def make_volume_row(definition: VolumeDefinition, estimate: IntervalEstimate) ->
 
 
 def estimate_volume(definition: VolumeDefinition, drives: pd.DataFrame) -> IntervalEstimate:
-    """Return a definition's value for some drives, with its route-clustered interval."""
+    """Return a definition's value for some drives, with its route-clustered interval.
+
+    Drives whose records do not have it, NaN, are left out.
+    """
+    drives = drives[drives[definition.below].notna()]
+    if drives.empty:
+        return NO_ESTIMATE
     above, below = (
         drives[name].to_numpy(np.float64) for name in (definition.above, definition.below)
     )
@@ -170,16 +212,94 @@ def sum_attempt_volumes(campaign: CampaignRecords, key: AttemptKey) -> dict[str,
         "steps": float(len(times)),
         "seconds": len(times) * period,
     }
+    formatted = read_formatted_messages(campaign, key, messages[on_air])
     return {
         **sums,
         **sum_link_volumes(campaign, key, sums["seconds"]),
         **count_segments(campaign, key),
+        **sum_bytes_before(campaign, key, messages[on_air], formatted),
+        **count_cells(formatted),
+    }
+
+
+def read_formatted_messages(
+    campaign: CampaignRecords, key: AttemptKey, sent: pd.DataFrame
+) -> pd.DataFrame | None:
+    """Return what a message format made of the messages that were sent; None in native format.
+
+    Args:
+        campaign: its records.
+        key: of the attempt.
+        sent: its messages on the air.
+    """
+    if not campaign.get_result_path(key).with_name("formatted.parquet").exists():
+        return None
+    names = {"sender": str}
+    formatted = read_checked_table(campaign, "formatted", key).astype({**names, "kind": str})
+    return (
+        sent[["sender", "capture_frame"]]
+        .astype(names)
+        .merge(formatted, on=["sender", "capture_frame"])
+    )
+
+
+def sum_bytes_before(
+    campaign: CampaignRecords, key: AttemptKey, sent: pd.DataFrame, formatted: pd.DataFrame | None
+) -> dict[str, float]:
+    """Return the bytes of payloads before compression, as systems share them, and of how many.
+
+    OpenCOOD's results on OPV2V (its README) have a column "bandwidth, before/after compression":
+    the size of features before and after an encoder that compresses them. Under a message format
+    it is the size of the payload that the format was given; without one the payload is sent as it
+    is. NaN where a network of others may have compressed features before it shared them.
+
+    Args:
+        campaign: its records.
+        key: of the attempt.
+        sent: its messages on the air.
+        formatted: the same with the columns of `formatted`; None in native format.
+    """
+    if not is_shared_uncompressed(campaign, key):
+        return dict.fromkeys(("bytes_before", "known_before"), math.nan)
+    sizes = sent["bytes"] if formatted is None else formatted["native_bytes"]
+    return {"bytes_before": float(sizes.sum()), "known_before": float(len(sizes))}
+
+
+def is_shared_uncompressed(campaign: CampaignRecords, key: AttemptKey) -> bool:
+    """Return whether records show that no network compresses what partners share."""
+    if key.arm[PARTNER_FLEET] != SAME_SYSTEM:
+        return False
+    if campaign.read_result(key)["crucible"]["messages"]["fusion"] in SHARED_WHOLE:
+        return True
+    system = (campaign.header["settings"].get("system") or {}).get(key.arm.system)
+    fusion = system.get("fusion") if isinstance(system, Mapping) else None
+    target = fusion.get("_target_", "") if isinstance(fusion, Mapping) else ""
+    return str(target).startswith(MODULES)
+
+
+def count_cells(formatted: pd.DataFrame | None) -> dict[str, float]:
+    """Return the cells of feature maps that were sent, and all cells, over messages.
+
+    The share of cells is Where2comm's (Hu et al. 2022: ones of the binary selection matrix over
+    its size; `communication_rate` in its code and in V2Xverse's). Cells of all maps of a message
+    count; a cell with zeros in all channels is not sent. NaN where no format of features counted
+    them.
+
+    Args:
+        formatted: messages on the air with the columns of `formatted`; None in native format.
+    """
+    if formatted is None or not (formatted["kind"] == FEATURES).any():
+        return dict.fromkeys(("cells_sent", "cells"), math.nan)
+    features = formatted[formatted["kind"] == FEATURES]
+    return {
+        "cells_sent": float(features["included"].sum()),
+        "cells": float(features["perceived"].sum()),
     }
 
 
 def count_segments(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]:
     """Return how many segments there were, of how many messages; zeros without the table."""
-    if not (campaign.find_attempts()[key] / "segments.parquet").exists():
+    if not campaign.get_result_path(key).with_name("segments.parquet").exists():
         return {"segments": 0.0, "split": 0.0}
     segments = read_checked_table(campaign, "segments", key)
     return {
@@ -192,7 +312,7 @@ def sum_link_volumes(
     campaign: CampaignRecords, key: AttemptKey, seconds: float
 ) -> dict[str, float]:
     """Return sums over what a link carried; zeros on the ideal link, which has no table."""
-    if not (campaign.find_attempts()[key] / "links.parquet").exists():
+    if not campaign.get_result_path(key).with_name("links.parquet").exists():
         return dict.fromkeys(("fragments", "carried", "airtime", "link_time"), 0.0)
     links = read_checked_table(campaign, "links", key)
     messages = join_segments(links)

@@ -43,7 +43,7 @@ from harness.campaign.printing.tables import (
     show_plan,
     show_results,
 )
-from harness.campaign.printing.terminal import console
+from harness.campaign.printing.terminal import print_campaign_line
 from harness.campaign.printing.throughput import measure_throughput
 from harness.campaign.running.executors.interface import Executor, TaskSettings
 from harness.campaign.running.executors.local import LocalExecutor
@@ -153,9 +153,9 @@ def run_or_refuse(config: DictConfig) -> int:
         truth_filter = settings["patterns"]["truth_filter"]
         show_results(folder, planned, rows, faults, truth_filter=truth_filter)
         if left.progress.given_up:
-            console.print(describe_exhausted_attempts(left.progress), highlight=False)
+            print_campaign_line(describe_exhausted_attempts(left.progress))
         if speed.attempts:
-            console.print(str(speed), highlight=False)
+            print_campaign_line(str(speed))
     # an arm without effect is a failure, though all of its attempts have a result
     whole = left.progress.done == len(planned.attempts) and not faults
     return DONE if whole else SOME_FAILED

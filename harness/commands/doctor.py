@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.terminal_lines import print_stdout_line
 from harness.doctor.examination import examine_machine
 from harness.doctor.finding import DoctorFinding, DoctorPlaces, get_worst_verdict
 
@@ -130,7 +131,7 @@ def show_machine_findings(findings: Sequence[DoctorFinding]) -> None:
         verdict = Text(finding.verdict, COLOURS[finding.verdict])
         table.add_row(Text(finding.name), verdict, Text(finding.details + cure))
     Console().print(table)
-    print(format_conclusion(findings))
+    print_stdout_line(format_conclusion(findings))
 
 
 def format_plain_findings(findings: Sequence[DoctorFinding]) -> list[str]:

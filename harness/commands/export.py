@@ -22,6 +22,7 @@ from harness.common.files import refuse_links
 from harness.common.installation import CONF
 from harness.common.plugins import describe_plugin_origin
 from harness.common.suggestions import describe_unknown_name
+from harness.common.terminal_lines import print_stdout_line
 from harness.records.reading import CampaignRecords
 
 COMMAND = CommandDeclaration(
@@ -80,7 +81,7 @@ def run_export_command(options: argparse.Namespace) -> int:
     except Exception as problem:  # of another package, or of a server
         why = f"{type(problem).__name__}: {format_one_line(problem)}"
         raise UserError(f"export to {name}: {why}") from None
-    print(f"{len(keys)} attempt{'s' * (len(keys) != 1)} exported to {name}")
+    print_stdout_line(f"{len(keys)} attempt{'s' * (len(keys) != 1)} exported to {name}")
     return 0
 
 

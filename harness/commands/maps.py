@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from harness.common.protocols import (
     get_town_prefix,
     hash_protocol,
 )
-from harness.common.terminal_lines import print_stdout_line
+from harness.common.terminal_lines import print_notice, print_stdout_line
 from harness.world.maps import NAME
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def save_server_map(options: argparse.Namespace) -> int:
         raise UserError(f"the server calls its town {name[:40]!r}, which is no name for a file")
     path = options.out / f"{name}.xodr"
     write_whole(path, world_map.to_opendrive())
-    print(path)
+    print_stdout_line(str(path))
     return 0
 
 
@@ -255,7 +254,7 @@ def write_town(out: Path, seed: int, name: str, given: dict[str, float]) -> list
     from harness.authoring.seeded import sample_town_parameters, write_seeded_opendrive  # noqa: PLC0415
     from harness.commands.town_checks import examine_town  # noqa: PLC0415
 
-    print(f"{name}: building and checking ...", file=sys.stderr, flush=True)
+    print_notice(f"{name}: building and checking ...")
     try:
         text = write_seeded_opendrive(seed, name, sample_town_parameters(seed, **given))
     except ValueError as problem:
@@ -284,7 +283,7 @@ def run_maps_check(options: argparse.Namespace) -> int:
         raise UserError(f"{path}: {problem}") from None
     # traffic on carlite: a jam is a fault
     if options.minutes > 0:
-        print(f"{town}: driving {options.minutes:g} minutes ...", file=sys.stderr, flush=True)
+        print_notice(f"{town}: driving {options.minutes:g} minutes ...")
         flow = measure_traffic_flow(
             town, maps, minutes=options.minutes, vehicles=options.vehicles, seed=options.seed
         )

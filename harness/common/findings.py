@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from harness.common.fitting_table import FittingTable
+from harness.common.terminal_lines import print_plain_line
 
 Verdict = Literal["passed", "failed", "warning", "note", "not checked"]
 
@@ -73,7 +74,7 @@ def show_findings(title: str, findings: Sequence[Finding], console: Console) -> 
         findings: in the order of the checks.
         console: where to print.
     """
-    console.print(Text(title, "italic"), soft_wrap=True)
+    print_plain_line(console, title)
     table = FittingTable()
     table.add_column("check", no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -85,4 +86,5 @@ def show_findings(title: str, findings: Sequence[Finding], console: Console) -> 
     count = {
         verdict: sum(finding.verdict == verdict for finding in findings) for verdict in COLOURS
     }
-    console.print(", ".join(f"{number} {verdict}" for verdict, number in count.items() if number))
+    counted = [f"{number} {verdict}" for verdict, number in count.items() if number]
+    print_plain_line(console, ", ".join(counted))

@@ -75,7 +75,12 @@ class FittingTable(Table):
         """
         count = count_naming_columns(self.columns)
         cells = [list(column.cells) for column in self.columns[:count]]
-        shared = [index for index, one in enumerate(cells) if len(one) > 1 and len({*one}) == 1]
+        # cells that are coloured texts have no hash
+        shared = [
+            index
+            for index, one in enumerate(cells)
+            if len(one) > 1 and all(cell == one[0] for cell in one)
+        ]
         return shared if len(shared) < count else shared[:-1]
 
     def _copy_with(self, columns: Sequence[int]) -> FittingTable:

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from harness.common.piece_rates import WorkPiece
 from harness.common.remaining_time import Clock, WorkForecast
+from harness.common.terminal_lines import print_plain_line
 
 T = TypeVar("T")
 MOST_PIECES = 400
@@ -205,7 +206,7 @@ class EstimatedBar:
 
     def print_line(self, line: str) -> None:
         """Print a line above the bar."""
-        self._progress.console.print(line, highlight=False, markup=False)
+        print_plain_line(self._progress.console, line)
 
 
 def choose_bar_width(columns: int) -> int:

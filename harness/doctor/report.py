@@ -8,6 +8,7 @@ from rich.text import Text
 
 from harness.campaign.printing.terminal import console
 from harness.common.fitting_table import FittingTable
+from harness.common.terminal_lines import print_plain_line
 from harness.doctor.comparing import ServerDifference
 from harness.doctor.facts import Section
 from harness.doctor.probing import ServerComparison
@@ -34,10 +35,10 @@ def print_comparison(comparison: ServerComparison) -> None:
     console.print(table)
     zero = list_zero_extents(comparison)
     if zero:
-        console.print(Text(f"zero extents there: {', '.join(zero)}"))
-    console.print(Text(describe_abilities(comparison.other)))
+        print_plain_line(console, f"zero extents there: {', '.join(zero)}")
+    print_plain_line(console, describe_abilities(comparison.other))
     total = len(comparison.differences)
-    console.print("no difference" if not total else f"{total} differences", highlight=False)
+    print_plain_line(console, "no difference" if not total else f"{total} differences")
 
 
 def format_differences(differences: list[ServerDifference]) -> Text:

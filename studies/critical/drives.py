@@ -12,13 +12,14 @@ import pandas as pd
 from analysis.attempt import read_result
 from analysis.hazards import HAZARDS
 from analysis.surrogates import GOAL, SPEED, TIME_COSTS
+from analysis.tables.staleness import EGO_SPEED, MEAN_SPEEDS, SPEED_SUMS, VEHICLE_SPEED, sum_speeds
 from analysis.tables.table import Measure, make_mean_measure, make_rate_measure
 from harness.records.critical import CriticalSizes, SearchedAttempt, format_twin_condition
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
 
 FREE_NOW, DELAY = "free now", "delay"
-COARSE_DRIVE_COLUMNS = ["attempt", "size", FREE_NOW, SPEED, GOAL, DELAY, HAZARDS]
+COARSE_DRIVE_COLUMNS = ["attempt", "size", FREE_NOW, SPEED, GOAL, DELAY, HAZARDS, *SPEED_SUMS]
 """`attempt` is the number of an attempt in its search."""
 NO_HAZARDS = "[]"
 TIMES = {
@@ -33,6 +34,7 @@ TIMES = {
 AS_DRIVEN: Mapping[str, Measure] = {
     "no violation at this size, %": make_rate_measure(FREE_NOW),
     **TIMES,
+    **MEAN_SPEEDS,
 }
 """What drives of one size show, without assuming anything of other sizes."""
 
@@ -64,6 +66,7 @@ def iterate_coarse_drives(
             GOAL: goal,
             DELAY: goal - without,
             HAZARDS: known.get(HAZARDS, NO_HAZARDS),
+            **(sum_speeds(twins, key) if key in there else dict.fromkeys(SPEED_SUMS, math.nan)),
         }
 
 
@@ -73,7 +76,30 @@ def make_twin_key(one: SearchedAttempt, sizes: CriticalSizes, size: float) -> At
     return AttemptKey(one.of.arm.replace_factors(condition=condition), one.of.route, one.of.seed)
 
 
+def select_first_drives(drives: pd.DataFrame) -> pd.DataFrame:
+    """Return the drive of each attempt at its smallest size with a result."""
+    return drives.drop_duplicates("attempt").set_index("attempt")
+
+
+def add_first_speeds(attempts: pd.DataFrame, drives: pd.DataFrame) -> pd.DataFrame:
+    """Return attempts with the sums of their speeds, and both mean speeds, at the smallest size.
+
+    Args:
+        attempts: in the order of their numbers.
+        drives: of coarse sizes, with `SPEED_SUMS`.
+    """
+    sums = select_first_drives(drives)[[*SPEED_SUMS]].reindex(range(len(attempts)))
+    counts = sums.where(sums > 0)  # without steps or vehicles there is no mean
+    return attempts.assign(
+        **sums,
+        **{
+            EGO_SPEED: sums["ego_speed"] / counts["steps"],
+            VEHICLE_SPEED: sums["vehicle_speed"] / counts["vehicles"],
+        },
+    )
+
+
 def get_planned_hazards(drives: pd.DataFrame, attempts: int) -> list[str]:
     """Return the hazards of each attempt, in the drive at its smallest size with a result."""
-    first = drives.drop_duplicates("attempt").set_index("attempt")[HAZARDS]
+    first = select_first_drives(drives)[HAZARDS]
     return [str(first.get(number, NO_HAZARDS)) for number in range(attempts)]

@@ -45,7 +45,7 @@ BAR = 5.0
 PANEL = 130.0
 """Height of an arm's own axes, if there are several."""
 WORDS, TITLE, AXIS, UNDER = 12.0, 38.0, 20.0, 16.0
-"""Room for the words on top, above and below an arm's axes, and for the last one's label."""
+"""Room for a line of words on top, above and below an arm's axes, and for the last one's label."""
 RADIUS_FREE, LIGHT = 2.0, 0.45
 """Radius and opacity of what shows that a drive is free of violations again."""
 ROOM = 1.15
@@ -87,9 +87,9 @@ def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> C
     """Return critical sizes over reveal times, of ages with the bound that stopping sets.
 
     Arms are below each other. A line spans the interval of an attempt, with its marker at the first
-    size with a violation; hollow markers are not confirmed; arrows are censored. Small dots and
-    light lines are at larger sizes without a violation. Left of the dashed line, the median
-    stopping time, the ego's own sensors are too late for a stop. Reveal times are those by
+    size with a violation; hollow markers are not confirmed by placebos; arrows are censored. Small
+    dots and light lines are at larger sizes without a violation. Left of the dashed line, the
+    median stopping time, the ego's own sensors are too late for a stop. Reveal times are those by
     geometry, in which no drive has a part. None where no mover was met.
     """
     # only attempts that met a mover and have an interval
@@ -100,18 +100,19 @@ def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> C
     height = HEIGHT if len(look) == 1 else PANEL
     upright = f"critical {format_size_label(name)}"
     says = f"critical {name} over the reveal time of the hazard by geometry, by attempt"
-    canvas = Canvas(WIDTH, WORDS + len(look) * (TITLE + height + AXIS) + UNDER, says)
+    legend = describe_reveal_marks(met, name)
+    first = WORDS * len(legend) + AXIS / 2
+    canvas = Canvas(WIDTH, first + len(look) * (TITLE + height + AXIS) + UNDER, says)
     # what markers mean
-    words = "hollow: not confirmed" + ("; bar: largest age to stop" if name == AGES else "")
-    words += "; small dot: no violation again" if (met[FREE_AGAIN_COLUMN] != "").any() else ""
-    canvas.add_text((WIDTH - 4, 9.0), words, anchor="end", colour="quiet", size=9.5)
+    for number, line in enumerate(legend):
+        canvas.add_text((0.0, 9.0 + WORDS * number), line, colour="quiet", size=9.5)
     # one horizontal axis for all arms
     ends = compute_axis_ends([*met[REVEAL], *met[NEEDED]], [0.0])
     scale = AxisScale(low=ends[0], high=ends[1], first=NUMBERS + 8, last=WIDTH - 12)
     stopping = scale.place_value(float(met[NEEDED].median()))
     # a panel for every arm
     for number, (arm, style) in enumerate(look.items()):
-        top = WORDS + number * (TITLE + height + AXIS) + TITLE
+        top = first + number * (TITLE + height + AXIS) + TITLE
         up = AxisScale(low=0.0, high=ROOM * largest, first=top + height, last=top)
         label = "reveal time by geometry, s" if number == len(look) - 1 else ""
         render_grid(canvas, HorizontalAxis(scale=scale, label=label), up, upright)
@@ -129,6 +130,23 @@ def render_reveal_figure(attempts: pd.DataFrame, name: str, largest: float) -> C
         for row in rows:
             render_attempt_interval(canvas, row, scale.place_value(row[REVEAL]), up=up, style=style)
     return canvas
+
+
+def describe_reveal_marks(met: pd.DataFrame, name: str) -> list[str]:
+    """Return the lines of the legend: what each mark of an attempt means.
+
+    Args:
+        met: attempts that are drawn.
+        name: of the disturbance.
+    """
+    size = "age" if name == AGES else "size"
+    lines = [
+        f"marker: smallest {size} with a violation; hollow: not confirmed by placebos",
+        f"arrow up: no violation up to the largest {size}; down: already at the smallest",
+    ]
+    if (met[FREE_AGAIN_COLUMN] != "").any():
+        lines.append(f"small dots on a light line: larger {size}s, again without a violation")
+    return [*lines, "bar: largest age that leaves time to stop"] if name == AGES else lines
 
 
 def render_stopping_bound(canvas: Canvas, row: Mapping[Any, Any], x: float, up: AxisScale) -> None:

@@ -13,6 +13,7 @@ from analysis.drawing.canvas import Canvas
 from analysis.drawing.picture import render_canvas, write_png
 from analysis.drawing.svg import render_svg_file
 from analysis.hazards import HAZARDS
+from analysis.tables.staleness import MEAN_SPEEDS, SPEED_SUMS
 from analysis.tables.writing import format_p, write_frame, write_table, write_text
 from analysis.terminal import print_escaped_line, show_grid, show_table
 from harness.common.errors import UserError
@@ -49,7 +50,7 @@ def write_critical_study(study: CriticalStudy, out: Path, formats: Sequence[str]
     prefix = f"critical_{study.sizes.of}"
     # tables in plain formats
     frames = {
-        prefix: study.attempts.drop(columns=["called", HAZARDS]),
+        prefix: study.attempts.drop(columns=["called", HAZARDS, *SPEED_SUMS]),
         f"{prefix}_flips": study.flips,
         f"{prefix}_differences": study.differences,
     }
@@ -79,7 +80,8 @@ def show_critical_study(study: CriticalStudy) -> None:
     """Print all tables."""
     step = study.sizes.finest
     head = ["arm", "route", "seed", "last without", "first with", "censored", "flips back"]
-    head += ["placebos violated", "", "confirmed", "reveal, s", "largest age to stop, s"]
+    head += ["placebos violated", "", "confirmed", *MEAN_SPEEDS]
+    head += ["reveal, s", "largest age to stop, s"]
     if study.sizes.of != "latency":
         head = head[:-1]
     cells = [format_critical_cells(row)[: len(head)] for row in study.attempts.to_dict("records")]
@@ -107,6 +109,7 @@ def format_critical_cells(row: dict[object, object]) -> list[str]:
         str(row["flips back"]),
         *placebos,
         str(row["confirmed"]) or "-",
+        *(format_known_number(float(str(row[name])), ".1f") for name in MEAN_SPEEDS),
         format_known_number(float(str(row["reveal, s"])), ".2f"),
         format_known_number(float(str(row["largest age to stop, s"])), ".2f"),
     ]

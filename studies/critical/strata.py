@@ -17,6 +17,7 @@ from analysis.statistics.interval_censored import (
 )
 from analysis.statistics.intervals import NO_ESTIMATE, IntervalEstimate
 from analysis.subgroups import parse_grouping
+from analysis.tables.staleness import MEAN_SPEEDS
 from analysis.tables.table import ESTIMATE, EstimatesTable, encode_names, scale_estimate
 from harness.common.errors import UserError
 from harness.records.critical import CriticalSizes
@@ -61,7 +62,7 @@ def build_strata_tables(
 def build_strata_table(
     usable: pd.DataFrame, sizes: CriticalSizes, name: str, groups: Groups
 ) -> EstimatesTable:
-    """Return how many attempts flip, shares free of violations and means, by arm and stratum.
+    """Return how many attempts flip, shares free of violations, means, speeds, by arm and stratum.
 
     Strata are of the hazards that were planned, by geometry: no drive has a part in them.
     """
@@ -98,7 +99,7 @@ def format_mean_names(sizes: CriticalSizes) -> tuple[str, str]:
 def compute_stratum_measures(
     attempts: pd.DataFrame, sizes: CriticalSizes
 ) -> dict[str, IntervalEstimate]:
-    """Return counts, shares still free at coarse sizes, and means of some attempts of an arm."""
+    """Return counts, shares still free at coarse sizes, means and speeds of attempts of an arm."""
     # counts: no estimates, so without intervals
     low, high = get_interval_ends(attempts)
     data, samples, routes = fit_resampled_turnbull(low, high, encode_names(attempts["cluster"]))
@@ -123,7 +124,9 @@ def compute_stratum_measures(
         estimate_mean_size(part, max(sizes.coarse))
         for part in (attempts, select_confirmed_sizes(attempts))
     )
-    return counts | shares | dict(zip(format_mean_names(sizes), means, strict=True))
+    # mean speeds of the drives at the smallest size
+    speeds = {name: measure(attempts) for name, measure in MEAN_SPEEDS.items()}
+    return counts | shares | dict(zip(format_mean_names(sizes), means, strict=True)) | speeds
 
 
 def estimate_mean_size(attempts: pd.DataFrame, largest: float) -> IntervalEstimate:

@@ -27,6 +27,7 @@ from harness.records.reading import CampaignRecords
 from harness.records.twins import TWINS
 from studies.critical.drives import (
     COARSE_DRIVE_COLUMNS,
+    add_first_speeds,
     get_planned_hazards,
     iterate_coarse_drives,
     make_twin_key,
@@ -83,6 +84,7 @@ def build_critical_study(
     met, driven = read_critical_twins(folders, parts)
     attempts = add_meeting_columns(attempts, met)
     attempts = attempts.assign(**{HAZARDS: get_planned_hazards(driven, len(attempts))})
+    attempts = add_first_speeds(attempts, driven)
     # a row for every drive
     driven = driven.join(attempts[["called", "cluster"]], on="attempt")
     # attempts without an interval have sizes without a result

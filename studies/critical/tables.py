@@ -24,6 +24,7 @@ from analysis.statistics.significance import (
     list_attainable_p_values,
     run_sign_flip_test,
 )
+from analysis.tables.staleness import MEAN_SPEEDS
 from analysis.tables.table import ESTIMATE, EstimatesTable, encode_names, scale_estimate
 from harness.records.arms import CONDITION, list_varying_factors
 from harness.records.critical import (
@@ -179,7 +180,7 @@ def build_violation_free_table(
     """Return the share of attempts still free of violations at each size, by arm.
 
     Next to it, at coarse sizes, stand the drives of that size alone: their share without a
-    violation, which assumes nothing of other sizes, and their cost in time.
+    violation, which assumes nothing of other sizes, their cost in time, and mean speeds.
     """
     rows: list[dict[str, object]] = []
     for arm, of_arm in usable.groupby("called", sort=False):
@@ -203,7 +204,7 @@ def build_violation_free_table(
         title=f"Attempts still free of violations: {format_size_label(sizes.of)}",
         by=("arm of", "size"),
         cells=pd.DataFrame(rows, columns=["arm of", "size", "measure", *ESTIMATE]),
-        digits=dict.fromkeys(TIMES, 2),
+        digits=dict.fromkeys((*TIMES, *MEAN_SPEEDS), 2),
     )
 
 

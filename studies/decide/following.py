@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from statistics import fmean
 
@@ -15,6 +14,7 @@ from harness.campaign.printing.terminal import print_campaign_line
 from harness.campaign.run import DONE, SOME_FAILED
 from harness.campaign.running.work_queue import CampaignProgress
 from harness.common.piece_rates import WorkPiece
+from harness.common.terminal_lines import print_problem
 from harness.records.ledger import list_finished_attempts
 from studies.decide.driving import (
     MissingResultError,
@@ -55,7 +55,7 @@ def follow_and_drive(plan: DecidePlan, folder: Path) -> int:
             for state in drive_study(plan, driver, log):
                 report_batch(plan, state, mode, known=log.replaying)
     except MissingResultError as problem:
-        print(f"decide: {problem}", file=sys.stderr)
+        print_problem(f"decide: {problem}")
         return SOME_FAILED
     finally:
         if is_on_this_machine(plan.campaign["executor"]):

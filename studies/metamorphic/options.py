@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.common.errors import UserError
 from harness.common.files import write_whole
+from harness.common.terminal_lines import print_stdout_line
 
 
 def refuse_below_one(options: argparse.Namespace, *names: str) -> None:
@@ -57,4 +58,4 @@ def print_or_write_text(text: str, file: Path | None) -> None:
         print(text)
         return
     write_whole(file, text)
-    print(file)
+    print_stdout_line(str(file))

@@ -6,6 +6,7 @@ import argparse
 
 import pandas as pd
 
+from analysis.collection import CampaignCollection
 from analysis.commands.options import (
     add_folders_argument,
     add_mixing_option,
@@ -15,6 +16,7 @@ from analysis.commands.options import (
     resolve_output_folder,
 )
 from analysis.drawing.svg import render_svg_file
+from analysis.tables.staleness import SPEED_SUMS, sum_speeds
 from analysis.tables.writing import write_frame, write_text
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
@@ -22,6 +24,7 @@ from harness.common.errors import UserError
 from studies.speed.figure import render_speed_figure
 from studies.speed.interaction import SCORE, SWEEPS
 from studies.speed.tables import (
+    COLUMNS,
     build_interaction_frame,
     name_speeds,
     pair_study,
@@ -55,10 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_speed_command(options: argparse.Namespace) -> int:
     """Print the tables, and write them, the drives and a figure for each sweep."""
-    collection = read_collection(options, whole=False)
+    collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)
-    study = pair_study(collection.attempts)
+    drives = add_speed_sums(collection)
+    study = pair_study(drives)
     if not study.pairs:
         raise UserError(
             f"{collection.folder}: no drives of sweep.own_latency or sweep.latency at two speeds"
@@ -72,12 +76,20 @@ def run_speed_command(options: argparse.Namespace) -> int:
     out = resolve_output_folder(options, collection)
     write_frame(curves, out, "speed_curves", ["csv"])
     write_frame(interactions, out, "speed_interactions", ["csv"])
-    write_speed_drives(collection.attempts, out / DRIVES_FILE)
+    write_speed_drives(drives, out / DRIVES_FILE)
     for (system, sweep), of in study.pairs.items():
         figure = render_speed_figure(of[SCORE], name_speeds(study.speeds))
         write_text(render_svg_file(figure), out / f"speed-{system}-{sweep}.svg")
     print_escaped_line(str(out))
     return collection.exit_code
+
+
+def add_speed_sums(collection: CampaignCollection) -> pd.DataFrame:
+    """Return the drives with what their mean speeds are made of."""
+    sums = [sum_speeds(campaign, key) for _, campaign, key in collection.iterate_attempts()]
+    # no other columns: metrics of the user may be called like sums
+    attempts = collection.attempts[[*COLUMNS]].reset_index(drop=True)
+    return attempts.join(pd.DataFrame(sums, columns=[*SPEED_SUMS]))
 
 
 def show_rows(title: str, frame: pd.DataFrame, system: str, sweep: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.statistics.intervals import IntervalEstimate, estimate_mean
+from analysis.tables.staleness import MEAN_SPEEDS, SPEED_SUMS
 from analysis.tables.writing import format_p
 from harness.common.errors import UserError
 from harness.common.files import write_whole
@@ -39,8 +40,6 @@ SPEED_NAME = re.compile(r"(?:(?P<driver>.+)_)?speed_(?P<factor>[0-9.e+-]+)")
 WHAT = {SCORE: "driving score lost", VIOLATED: "violations added"}
 SELECTED = f"{WHAT[SCORE]}, clean on time"
 NOTE = "a public note"
-MEAN_SPEED = "surrogate_mean_speed"
-"""The ego's, in m/s."""
 COLUMNS: dict[Hashable, str] = {
     "arm": "str",
     "system": "str",
@@ -51,9 +50,10 @@ COLUMNS: dict[Hashable, str] = {
     VIOLATED: "bool",
     "violation": "str",
     SCORE: "float64",
-    MEAN_SPEED: "float64",
 }
 """Of a drive, with their types; the arm's name has the driver."""
+SUM_COLUMNS: dict[Hashable, str] = dict.fromkeys(SPEED_SUMS, "float64")
+"""Of a drive: what mean speeds are made of, empty where it is not known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -94,12 +94,14 @@ def pair_study(attempts: pd.DataFrame) -> SpeedStudy:
 
 def write_speed_drives(attempts: pd.DataFrame, file: Path) -> None:
     """Write a row for each drive as text, in the order of arms and routes."""
-    rows = attempts[list(COLUMNS)].sort_values(["arm", "cluster", "route", "seed"])
+    rows = attempts[[*COLUMNS, *SUM_COLUMNS]].sort_values(["arm", "cluster", "route", "seed"])
     write_whole(file, rows.to_csv(index=False, lineterminator="\n"))
 
 
 def read_speed_drives(file: Path) -> pd.DataFrame:
     """Return the drives of a file of `write_speed_drives`.
+
+    Older files lack the sums of mean speeds: they are then NaN.
 
     Raises:
         UserError: the file has no such drives.
@@ -107,9 +109,12 @@ def read_speed_drives(file: Path) -> pd.DataFrame:
     try:
         with open_regular(file, TEXT_TABLE, follow=True) as opened:
             drives: pd.DataFrame = pd.read_csv(
-                opened, dtype=COLUMNS, na_values={MEAN_SPEED: [""]}, keep_default_na=False
+                opened,
+                dtype=COLUMNS | SUM_COLUMNS,
+                na_values={name: [""] for name in SPEED_SUMS},
+                keep_default_na=False,
             )
-        return drives[list(COLUMNS)]
+        return drives[list(COLUMNS)].join(drives.reindex(columns=[*SUM_COLUMNS]).astype("float64"))
     except (OSError, ValueError, KeyError) as problem:
         raise UserError(f"{file}: no drives at two speeds ({problem})") from None
 
@@ -145,8 +150,12 @@ def name_speeds(speeds: tuple[str, str]) -> tuple[str, str]:
 def pair_outcomes(
     attempts: pd.DataFrame, speeds: tuple[str, str], sweep: str
 ) -> dict[str, SpeedPairs] | None:
-    """Return the pairs of a sweep for each outcome; None where it was not driven."""
-    outcomes = (*MARKS, MEAN_SPEED)
+    """Return the pairs of a sweep for each outcome; None where it was not driven.
+
+    Sums of speeds are among the outcomes where every drive has them.
+    """
+    known = (name for name in SPEED_SUMS if attempts[name].notna().all())
+    outcomes = (*MARKS, *known)
     made = {outcome: pair_speeds(attempts, speeds, sweep, outcome) for outcome in outcomes}
     return {name: pairs for name, pairs in made.items() if pairs is not None} or None
 
@@ -160,7 +169,7 @@ def list_curve_rows(system: str, sweep: str, of: dict[str, SpeedPairs]) -> list[
         of: pairs by outcome.
     """
     rows: list[dict[str, object]] = []
-    score, violated, moved = of[SCORE], of[VIOLATED], of[MEAN_SPEED]
+    score, violated = of[SCORE], of[VIOLATED]
     for number, size in enumerate((0.0, *score.sizes)):
         row: dict[str, object] = {"system": system, "late": SWEEPS[sweep], "delay, s": f"{size:g}"}
         row["pairs"] = len(score.values)
@@ -169,9 +178,27 @@ def list_curve_rows(system: str, sweep: str, of: dict[str, SpeedPairs]) -> list[
             share = estimate_mean(100 * violated.values[:, speed, number], violated.ways)
             row[f"score, {name}"] = format_estimate(points)
             row[f"violations, {name}, %"] = format_estimate(share)
-            row[f"mean speed, {name}, m/s"] = f"{moved.values[:, speed, number].mean():.1f}"
+            for what, mean in estimate_mean_speeds(of, speed, number).items():
+                row[f"{what}, {name}, m/s"] = "-" if np.isnan(mean) else f"{mean:.1f}"
         rows.append(row)
     return rows
+
+
+def estimate_mean_speeds(of: dict[str, SpeedPairs], speed: int, number: int) -> dict[str, float]:
+    """Return the ego's and the traffic's mean speed, m/s, as `staleness` has them.
+
+    Args:
+        of: pairs by outcome; without sums of speeds, the means are NaN.
+        speed: 0 is the lower one.
+        number: of the delay; 0 is none.
+    """
+    drives = pd.DataFrame({"cluster": of[SCORE].ways})
+    for name in SPEED_SUMS:
+        drives[name] = of[name].values[:, speed, number] if name in of else np.nan
+    return {
+        measure.removesuffix(", m/s"): estimate(drives).value
+        for measure, estimate in MEAN_SPEEDS.items()
+    }
 
 
 def build_interaction_frame(pairs: dict[tuple[str, str], dict[str, SpeedPairs]]) -> pd.DataFrame:

@@ -47,6 +47,10 @@ frame.onload = () => {{
   const cut = [...page.querySelectorAll('table:not(.scroll table) thead th')].filter(each =>
     each.offsetParent && each.getBoundingClientRect().right >
       each.closest('table').getBoundingClientRect().right + 1);
+  const broad = [...page.querySelectorAll('figure:has(figcaption)')].map(each => [
+    each.scrollWidth > each.clientWidth + 1,
+    view.getComputedStyle(each.querySelector('figcaption'), '::after').content.includes('sideways'),
+  ]);
   const words = [...page.querySelectorAll('main p, main td, main li')];
   const small = [...page.querySelectorAll('figure svg text')].filter(each =>
     each.getBoundingClientRect().height < 8);
@@ -62,6 +66,8 @@ frame.onload = () => {{
     ink: view.getComputedStyle(page.body).color,
     smallest: Math.min(...words.map(each => parseFloat(view.getComputedStyle(each).fontSize))),
     cramped: small.length,
+    sideways: broad.filter(([scrolls, says]) => scrolls && says).length,
+    unsaid: broad.filter(([scrolls, says]) => scrolls !== says).length,
     cut: cut.map(each => each.textContent),
   }});
 }};

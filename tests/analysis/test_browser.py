@@ -34,6 +34,7 @@ def holds(seen: Seen, width: int, dark: bool) -> None:
     assert not seen.layout["lost"]
     assert seen.layout["smallest"] >= 12
     assert not seen.layout["cramped"]
+    assert not seen.layout["unsaid"]
     assert seen.layout["ground"] == rgb("paper", dark)
     assert seen.layout["ink"] == rgb("ink", dark)
 
@@ -52,6 +53,16 @@ def test_no_head_of_a_table_stands_beyond_its_edge(tmp_path: Path) -> None:
     seen = look(ROOT / "docs" / "example-report" / "report.html", 1400, tmp_path)
     assert not seen.layout["wide"]
     assert not seen.layout["cut"]
+
+
+@pytest.mark.parametrize(("width", "scrolls"), [(390, True), (606, True), (608, False)])
+def test_figures_that_are_wider_than_a_phone_have_a_note(
+    tmp_path: Path, width: int, scrolls: bool
+) -> None:
+    """The matrices of the example report's twelve systems."""
+    seen = look(ROOT / "docs" / "example-report" / "report.html", width, tmp_path)
+    assert (seen.layout["sideways"] >= 2) == scrolls
+    assert not seen.layout["unsaid"]
 
 
 def test_a_broken_page_is_noticed(report: Path, tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ def test_most_routes_never_fail_and_some_always_do() -> None:
     assert ((score != 0).sum(axis=-1) >= discordant).all()
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_the_command_prints_rates_and_checks_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -290,6 +290,7 @@ def test_interventions_without_a_pair_are_one_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_errors_are_measured_of_drives_without_interventions(
     planted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,8 +10,8 @@ from rich import box
 from rich.console import Console
 
 from harness.common.fitting_table import FittingTable
+from tests.screens import split_words
 
-FRAMES = "─━┃│┏┓┗┛┡┩├┤└┘╇┳┴┬┼╞╡╪═╶╴"
 words = st.text("abcxyz0123456789./%", min_size=1, max_size=12)
 phrases = st.lists(words, min_size=1, max_size=4).map(" ".join)
 
@@ -38,12 +38,6 @@ def print_at(width: int, table: FittingTable) -> str:
     out = io.StringIO()
     Console(width=width, file=out, markup=False, emoji=False).print(table)
     return out.getvalue()
-
-
-def split_words(text: str) -> set[str]:
-    """Return the words of a text, without frames and without the colon of a record's name."""
-    plain = "".join(" " if letter in FRAMES else letter for letter in text)
-    return {word.rstrip(":") for word in plain.split()}
 
 
 @given(tables(), st.integers(14, 140))

@@ -18,6 +18,7 @@ from analysis import terminal
 from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.tables.all_tables import build_all_tables
 from analysis.tables.from_frames import build_frame_tables
+from analysis.tables.staleness import MEAN_SPEEDS
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import format_latex_table, format_p, write_table
 from harness.records.metrics import OF_SUMS
@@ -25,6 +26,7 @@ from harness.types.record_names import PATTERNS
 from tests.analysis import again
 from tests.analysis.again import Attempt
 from tests.analysis.little import STAGES, write_little
+from tests.analysis.test_staleness import slow_measures
 from tests.once import once
 
 BANDS = {"0_30": (0, 30), "30_50": (30, 50), "50_100": (50, 100)}
@@ -243,6 +245,7 @@ def test_messages(tables: dict[str, EstimatesTable], attempts: list[Attempt]) ->
             "displaced, m": np.hypot(rows["measured_x"], rows["measured_y"]).mean(),
             "kB per message": rows["bytes"].mean() / 1000,
             "kB/s": rows["bytes"].sum() / 1000 / seconds,
+            **{name: slow_measures(some)[name] for name in MEAN_SPEEDS},
         }
         shares = {
             f"{fate} %": 100 * (rows["fate"] == fate).mean()

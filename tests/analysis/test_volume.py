@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.commands.volume import format_volume, format_volume_interval
@@ -16,14 +20,19 @@ from analysis.tables.volumes import (
     DEFINITIONS,
     build_volume_frame,
     compute_log2,
+    is_shared_uncompressed,
+    list_volume_notes,
     sum_attempt_volumes,
 )
+from crucible.subcommands import dispatch_subcommand
 from harness.common.errors import UserError
 from harness.records.packing.pack import pack_campaigns
 from harness.records.packing.unpack import unpack_campaigns
 from harness.records.reading import CampaignRecords
-from harness.records.schema import LINKS
+from harness.records.schema import FORMATTED, LINKS
 from tests.analysis.little import write_little
+
+BEFORE, CELLS = "a message, before compression", "cells sent, share"
 
 
 def slow_volumes(folder: Path, system: str, condition: str) -> dict[str, float]:
@@ -46,6 +55,8 @@ def slow_volumes(folder: Path, system: str, condition: str) -> dict[str, float]:
                 delivered += row["bytes"]
     return {
         "a message": sent / messages,
+        "a message, before compression": sent / messages,  # boxes are shared as they are
+        "cells sent, share": math.nan,  # and are no cells
         "a message, log2": math.log(sent / messages, 2),
         "a link": sent * 8 / (captures * period) / 1e6,
         "the ego, delivered": delivered / steps,
@@ -63,7 +74,102 @@ def test_volumes_are_those_of_a_slow_path(
     }
     rows = volumes[volumes["arm"] == arm].set_index("volume")["value"]
     # without a radio there are no packets, and no rows of packets
-    assert rows.to_dict() == pytest.approx(slow_volumes(little, system, condition))
+    assert rows.to_dict() == pytest.approx(slow_volumes(little, system, condition), nan_ok=True)
+
+
+def write_features(folder: Path, *, target: str, cells: int = 400) -> Path:
+    """Write drives of feature maps under a format: other bytes before it, some cells left out."""
+    write_little(folder, [("late", "none")], routes=("0", "1", "2"), seeds=(1,))
+    header = yaml.safe_load((folder / "campaign.yaml").read_text())
+    header["settings"]["system"] = {"late": {"fusion": {"_target_": target}}}
+    (folder / "campaign.yaml").write_text(yaml.safe_dump(header))
+    random = np.random.default_rng(5)
+    for file in sorted(folder.rglob("messages.parquet")):
+        result = json.loads(file.with_name("result.json").read_text())
+        result["crucible"]["messages"]["fusion"] = "intermediate"
+        file.with_name("result.json").write_text(json.dumps(result))
+        messages = pq.read_table(file)
+        # one that a disturbance kept from the air
+        fates = messages["fate"].to_pylist()
+        fates[0] = "unsent"
+        place = messages.column_names.index("fate")
+        field = messages.schema.field(place)
+        pq.write_table(messages.set_column(place, field, pa.array(fates).cast(field.type)), file)
+        included = random.integers(0, cells, len(messages))
+        rows = {
+            "sender": messages["sender"], "capture_frame": messages["capture_frame"],
+            "kind": ["features"] * len(messages), "bytes": messages["bytes"],
+            "native_bytes": random.integers(5000, 9000, len(messages)),
+            "perceived": [cells] * len(messages), "included": included,
+            "left_out": cells - included,
+        }  # fmt: skip
+        pq.write_table(pa.table(rows).cast(FORMATTED), file.with_name("formatted.parquet"))
+    return folder
+
+
+def recount_features(folder: Path) -> tuple[float, float]:
+    """Return the mean bytes before the format and the percent of cells, message by message."""
+    before, sent, cells = list[int](), 0, 0
+    for file in sorted(folder.rglob("formatted.parquet")):
+        messages = pd.read_parquet(file.with_name("messages.parquet")).to_dict("records")
+        fates = {(row["sender"], row["capture_frame"]): row["fate"] for row in messages}
+        for row in pd.read_parquet(file).to_dict("records"):
+            if fates[row["sender"], row["capture_frame"]] != "unsent":
+                before.append(row["native_bytes"])
+                sent, cells = sent + row["included"], cells + row["perceived"]
+    return sum(before) / len(before), 100 * sent / cells
+
+
+def read_volumes(folder: Path) -> pd.DataFrame:
+    """Return the volumes of a campaign's only arm with messages, by their names."""
+    return build_volume_frame(collect_campaigns([folder])).set_index("volume")
+
+
+def test_bytes_before_compression_and_cells_come_from_the_format(tmp_path: Path) -> None:
+    folder = write_features(
+        tmp_path / "ours", target="agents.perception.fusion.codriving.CoDriving"
+    )
+    volumes = read_volumes(folder)
+    before, share = recount_features(folder)
+    assert volumes["value"][BEFORE] == pytest.approx(before)
+    assert volumes["value"][CELLS] == pytest.approx(share)
+    assert 0 < share < 100
+    assert before > 5 * volumes["value"]["a message"]
+    assert list_volume_notes(volumes.reset_index()) == []
+
+
+def test_what_records_do_not_have_is_a_dash_with_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # a network of others may have compressed what it shares, and its cells are known
+    others = write_features(tmp_path / "others", target="someone.else.Fusion")
+    volumes = read_volumes(others)
+    assert math.isnan(volumes["value"][BEFORE])
+    assert volumes["value"][CELLS] == pytest.approx(recount_features(others)[1])
+    (note,) = list_volume_notes(volumes.reset_index())
+    assert note.startswith(f"{BEFORE}: - is not in the records")
+    # in native format nothing is compressed, and cells are not known
+    native = write_features(tmp_path / "n", target="agents.perception.fusion.fcooper.FCooper")
+    for file in native.rglob("formatted.parquet"):
+        file.unlink()
+    volumes = read_volumes(native)
+    assert volumes["value"][BEFORE] == volumes["value"]["a message"]
+    assert math.isnan(volumes["value"][CELLS])
+    assert dispatch_subcommand(["volume", str(native), "--out", str(tmp_path / "out")]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"{CELLS}: - is not in the records" in printed
+    assert "message_format.top_k.share=1" in printed
+    table = pd.read_csv(tmp_path / "out" / "volume.csv").set_index("volume")
+    assert math.isnan(table["value"][CELLS])
+
+
+def test_partners_with_other_systems_have_unknown_bytes_before(tmp_path: Path) -> None:
+    folder = write_features(tmp_path / "a", target="agents.perception.fusion.fcooper.FCooper")
+    campaign = CampaignRecords(folder)
+    (first, *_) = campaign.find_attempts()
+    assert is_shared_uncompressed(campaign, first)
+    mixed = replace(first, arm=first.arm.replace_factors(partners="heal"))
+    assert not is_shared_uncompressed(campaign, mixed)
 
 
 def test_an_arm_without_messages_has_no_row(collection: CampaignCollection) -> None:

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rich.console import Console
 
 from agents.perception.loading import FOLDER
 from crucible.commandline import start_subcommand
 from tests.analysis import test_attack_table, test_radio_table
 from tests.analysis.interventions import repair, write_interventions
 from tests.analysis.little import Drive
-from tests.analysis.test_fitting_table import split_words
 from tests.conftest import ROOT
+from tests.kept_prints import keep_prints
 from tests.studies.causes import test_causes
 from tests.studies.speed import test_command
 
-WIDTHS = (60, 80, 120, 200)
-NO_EDGE = 10_000
 NO_CAMPAIGN = ("metamorphic", "plugins", "power", "models")
 """Commands that read no campaign."""
-print_objects = Console.print
-
-
-class KeptPrints:
-    """Keeps what is to be printed on any console, to print it on terminals of many widths."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.kept: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-        keep = self.kept.append
-        monkeypatch.setattr(Console, "print", lambda _, *given, **more: keep((given, more)))
-
-    def print_at(self, width: int) -> str:
-        """Return what was kept, as a terminal of that width shows it."""
-        out = io.StringIO()
-        console = Console(width=width, file=out)
-        for given, more in self.kept:
-            print_objects(console, *given, **more)
-        return out.getvalue()
+WRITING = ("tables", "regress", "compare", "report")
 
 
 def write_attacks(folder: Path) -> Path:
@@ -80,6 +58,7 @@ def write_repairs(folder: Path) -> Path:
         (["tables"], 500),
         (["regress"], 100),
         (["compare", "late/none", "late/latency", "early"], 100),
+        (["report", "--results-only"], 0),
         (["volume"], 80),
         (["predict"], 60),
         (["replay", "--list"], 40),
@@ -90,15 +69,13 @@ def write_repairs(folder: Path) -> Path:
     ],
     ids=lambda given: given[0] if isinstance(given, list) else "",
 )
-def test_commands_break_no_word(
-    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], least: int
-) -> None:
-    prints = KeptPrints(monkeypatch)
+def test_commands_break_no_word(little: Path, tmp_path: Path, words: list[str], least: int) -> None:
     command, *more = words
     folder = [] if command in NO_CAMPAIGN else [str(little)]
-    out = ["--out", str(tmp_path)] if command in ("tables", "regress", "compare") else []
-    assert start_subcommand([command, *folder, *more, *out]) == 0
-    check_widths(prints, least)
+    out = ["--out", str(tmp_path)] if command in WRITING else []
+    with keep_prints() as prints:
+        assert start_subcommand([command, *folder, *more, *out]) == 0
+    prints.check_widths(least)
 
 
 @pytest.mark.thorough
@@ -114,23 +91,14 @@ def test_commands_break_no_word(
 )
 def test_commands_of_studies_break_no_word(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     command: str,
     write: Callable[[Path], Path],
     least: int,
 ) -> None:
     folder = write(tmp_path)
-    prints = KeptPrints(monkeypatch)
-    assert start_subcommand([command, str(folder), "--out", str(tmp_path / "out")]) == 0
-    check_widths(prints, least)
-
-
-def check_widths(prints: KeptPrints, least: int) -> None:
-    """Compare the words at each width with those on a line without an edge."""
-    held = split_words(prints.print_at(NO_EDGE))
-    assert len(held) > least
-    for width in WIDTHS:
-        assert split_words(prints.print_at(width)) == held
+    with keep_prints() as prints:
+        assert start_subcommand([command, str(folder), "--out", str(tmp_path / "out")]) == 0
+    prints.check_widths(least)
 
 
 def test_every_command_prints_tables_by_the_same_printer() -> None:

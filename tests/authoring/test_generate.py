@@ -71,6 +71,7 @@ def test_a_seed_without_a_valid_town_is_one_line(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_a_protocol_gives_the_first_towns_that_are_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -109,6 +110,7 @@ def test_a_protocol_gives_the_first_towns_that_are_valid(
     assert f"1 towns, {len(record['skipped'])} seeds skipped" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_check_drives_a_town(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "Seeded_2.xodr").write_text(

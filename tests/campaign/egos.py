@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.world.routes.scenario_sets import InterDriveRoutes
 from tests.campaign.tiny import environment
-from tests.conftest import ROOT
+from tests.warm import run_warm
 from tests.world.little_checkout import write
 
 TOWN = "Crucible05"
@@ -41,15 +41,8 @@ def command(checkout: Path, out: Path, *more: str) -> list[str]:
 
 def run(checkout: Path, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """Run a campaign to its end."""
-    return subprocess.run(
-        command(checkout, out, *more),
-        cwd=ROOT,
-        env=environment(),
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    arguments = command(checkout, out, *more)[1:]
+    return run_warm(arguments, environment=environment(), timeout=PATIENCE)
 
 
 def find_try(out: Path) -> Path:

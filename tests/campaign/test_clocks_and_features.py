@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.collection import collect_campaigns
+from analysis.tables.volumes import build_volume_frame
 from harness.records.reading import CampaignRecords
 from harness.records.schema import TABLES
 from tests.campaign.tiny import run, write_route
@@ -83,3 +87,25 @@ def test_eight_bits_are_a_quarter_of_the_bytes(places: dict[Arm, Path]) -> None:
         assert row["bytes"] < 0.27 * row["native_bytes"]
     assert made[0]["native_bytes"] == read_rows(whole, "messages")[0]["bytes"]
     assert not (whole / "formatted.parquet").exists()
+
+
+@pytest.mark.thorough
+def test_volumes_have_bytes_before_compression_and_the_share_of_cells(
+    places: dict[Arm, Path],
+) -> None:
+    place = places["fcooper", "none", "eight_bits"]
+    folder = next(one for one in place.parents if (one / "campaign.yaml").is_file())
+    volumes = build_volume_frame(collect_campaigns([folder])).set_index(["arm", "volume"])["value"]
+    system, road = "fcooper/ahead/none", "message_format=eight_bits"
+    small, whole = (volumes[name] for name in (f"{system}/{road}", system))
+    made = read_rows(place, "formatted")
+    before, cells = "a message, before compression", "cells sent, share"
+    assert small[before] == pytest.approx(statistics.fmean(row["native_bytes"] for row in made))
+    assert small["a message"] < 0.27 * small[before]
+    assert small[cells] == pytest.approx(
+        100 * sum(row["included"] for row in made) / sum(row["perceived"] for row in made)
+    )
+    assert 0 < small[cells] <= 100
+    # as computed: nothing is compressed, and no cell was counted
+    assert whole[before] == whole["a message"]
+    assert math.isnan(whole[cells])

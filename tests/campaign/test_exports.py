@@ -181,6 +181,7 @@ def test_settings_are_flat() -> None:
     }
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_the_command_passes_on_what_is_recorded(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

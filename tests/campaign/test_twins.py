@@ -146,6 +146,7 @@ def test_sweeps_that_differ_are_reported(tmp_path: Path) -> None:
     assert list_record_differences(*tries) == ["points.parquet: from row 0 on, there in points"]
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_without_the_disturbance_all_is_as_under_none(out: Path, call: CommandCall) -> None:
     done = call("twin", out, CASE, "--without", "loss")
@@ -169,6 +170,7 @@ def test_in_a_window_messages_are_lost_and_at_other_times_not(out: Path, call: C
     assert ((messages.fate == "lost") == inside).all()
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_windows_of_an_attribution_are_needed_one_by_one(out: Path, call: CommandCall) -> None:
     done = call("attribute", out, "--cells", "2")

@@ -46,6 +46,14 @@ def test_no_core_to_spare_no_helper() -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("stages", HELPER_STAGES, ids=" first, then ".join)
+def test_a_helper_has_code_for_all_that_it_begins_with(stages: tuple[str, ...]) -> None:
+    with start_helper(stages) as process:
+        assert process.wait(timeout=300) == 0
+        assert process.stdin is not None
+
+
+@pytest.mark.thorough
 def test_a_helper_exits_when_its_parent_is_gone() -> None:
     process = start_helper(HELPER_STAGES[0])
     assert process.stdin is not None

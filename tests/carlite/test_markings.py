@@ -17,6 +17,7 @@ from harness.carlite.sensors.protocol import SensorPose
 from harness.carlite.sensors.scene import SensorScene
 from harness.carlite.towns.marking_strips import build_town_strips
 from harness.carlite.towns.model import Town
+from harness.carlite.warmup import build_road
 from tests.carlite import ray_worlds
 
 LINE, ROAD = int(SemanticLabel.ROAD_LINE), int(SemanticLabel.ROAD)
@@ -36,6 +37,18 @@ def take_image(kind: str, scene: SensorScene, pose: SensorPose, **attributes: st
     assert body is not None
     width, height, _ = struct.unpack_from("<IIf", body)
     return np.frombuffer(body, np.uint8, offset=12).reshape(height, width, 4)
+
+
+def test_a_road_without_markings_has_no_lines() -> None:
+    """Lanes of a file need not have any."""
+    road = build_road(60.0)
+    assert "roadMark" not in road.opendrive
+    assert [len(part) for part in build_town_strips(road.opendrive, ())] == [0, 0]
+    scene = SensorScene(road, ActorTable(), None, build_town_strips)
+    pose = SensorPose((30.0, 0.0, 10.0), (-np.pi / 2, 0.0, 0.0))
+    labels = take_image("semantic_segmentation", scene, pose, image_size_x="80", image_size_y="60")
+    assert LINE not in labels[..., 2]
+    assert ROAD in labels[..., 2]
 
 
 def test_a_line_lies_at_the_edge_of_its_lane(town: Town) -> None:

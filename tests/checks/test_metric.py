@@ -117,6 +117,7 @@ def test_a_slow_metric_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdicts(Slow) == {**dict.fromkeys(CHECKS, "passed"), "time": "warning"}
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tests.checks.test_metric:Speed"]) == 0
     assert "as a metric" in capsys.readouterr().out

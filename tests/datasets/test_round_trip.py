@@ -69,6 +69,7 @@ def test_only_hit_vehicles_are_listed_and_no_agent(tmp_path: Path) -> None:
     assert roadside["RSU"] is True
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_command_resumes_and_refuses_other_scenes(
     exported: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -296,30 +294,6 @@ def test_an_agent_of_leaderboard_1_is_set_up_once_and_has_the_old_planner(tmp_pa
     reading = SensorReading(name=asked.name, kind=asked.kind, values=np.array([0.0]))
     control = agent.step(make_observation(0, (reading,)), ()).control
     assert (control.throttle, control.reverse) == (1.0, True)
-
-
-def is_working(python: str) -> bool:
-    return not subprocess.run([python, "-V"], check=False, capture_output=True).returncode
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("version", ["3.7", "3.12"])
-def test_every_python_of_the_leaderboards_runs_the_child(tmp_path: Path, version: str) -> None:
-    """In an environment with numpy alone: CARLA's data types are then the stand-in's."""
-    installed = Path.home() / ".pyenv" / "versions"
-    candidates = [*installed.glob(f"{version}.*/bin/python"), shutil.which(f"python{version}")]
-    python = next((str(one) for one in candidates if one and is_working(str(one))), None)
-    if python is None:
-        pytest.skip(f"there is no python{version}")
-    subprocess.run([python, "-m", "venv", str(tmp_path / "env")], check=True)
-    interpreter = str(tmp_path / "env" / "bin" / "python")
-    install = [interpreter, "-m", "pip", "install", "-q", "--only-binary=:all:", "numpy"]
-    if subprocess.run(["timeout", "120", *install], check=False).returncode:
-        pytest.skip(f"no numpy for python{version} within two minutes")
-    agent = make_agent(python=interpreter)
-    assert any(note.startswith("carla: ") for note in agent._child.notes)
-    agent.open_attempt(PLACE, seed=3, route=make_route())
-    assert agent.step(make_observation(0, sense()), ()).control.throttle == 0.5
 
 
 def test_the_data_types_of_the_stand_in_compute_as_carlas() -> None:

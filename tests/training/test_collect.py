@@ -116,6 +116,7 @@ def assert_ground_is_where_lidars_hit_it(folder: Path, looks: list[AgentLook]) -
         assert (labels == look.surfaces.labels[ground]).mean() > 0.9
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_at_close_quarters_a_unit_stands_next_to_a_road_user_it_sees(tmp_path: Path) -> None:
     collect_recordings(

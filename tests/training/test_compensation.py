@@ -57,6 +57,7 @@ def options(folder: Path, **more: object) -> CompensationOptions:
     return CompensationOptions(**chosen)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_boxes_are_compared_on_time_and_late(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_passing(tmp_path, name)

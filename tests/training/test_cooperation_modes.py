@@ -59,6 +59,7 @@ def test_a_partner_is_of_its_mode_and_stays(data: Path) -> None:
         assert hits[0] == hits[1] == hits[2]
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_counts_are_those_of_a_slow_recount(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = compare_cooperation_modes(options_for(data, "late"))["late"]
     assert "V2V less V2I" in capsys.readouterr().out

@@ -131,6 +131,7 @@ def save_random_weights(fusion: FusionModule, file: Path) -> None:
     save_file({name: tensor.contiguous() for name, tensor in network.state_dict().items()}, file)
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_the_command_writes_what_its_tables_show(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ from agents.training.detection_metrics import compute_outcomes, sample_scenario_
 from agents.training.samples import EgoSample, RecordedSamples
 from harness.common.recordings import list_scenarios
 from harness.types.vocabulary import Boxes
+from tests.kept_prints import keep_prints
 from tests.training.made_up import write_recording
 
 
@@ -31,9 +32,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluations(data: Path) -> dict[str, Path]:
     """One evaluation of each of two schemes, not to be changed."""
     files = {scheme: data.parent / f"{scheme}.json" for scheme in ("single", "late")}
-    for scheme, file in files.items():
-        words = ["evaluate", "--scheme", scheme, "--data", str(data), "--most", "2"]
-        assert main([*words, "--out", str(file)]) == 0
+    with keep_prints() as prints:
+        for scheme, file in files.items():
+            words = ["evaluate", "--scheme", scheme, "--data", str(data), "--most", "2"]
+            assert main([*words, "--out", str(file)]) == 0
+    prints.check_widths(least=30)
     return files
 
 
@@ -57,6 +60,7 @@ def test_an_evaluation_has_all_that_tables_show(evaluations: dict[str, Path]) ->
     assert len(single["weights"]) == 64
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_tables_side_by_side(
     evaluations: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

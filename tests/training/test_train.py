@@ -138,6 +138,7 @@ def test_front_and_back_have_equal_targets() -> None:
     assert np.allclose(LITE_GRID.decode_boxes(cells, codes) - box, -math.pi * np.eye(7)[6])
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_a_run_stops_and_goes_on(config: TrainingConfig) -> None:
     whole = training.train_network(replace(config, epochs=2, out=config.out / "whole"))

@@ -127,6 +127,7 @@ def test_a_part_is_that_of_the_whole_map(courses: list[Course]) -> None:
     assert (part.speeds.norm(dim=1).amax((1, 2)) > 1).all()
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_a_network_is_trained_and_equal_runs_give_equal_files(
     recording: Path, tmp_path: Path
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_placebo_that_ends_otherwise_does_not_agree(study: Study) -> None:
     assert placebo["by_outcome"] == {"clean": {"n": 1, "equal": 0}}
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_what_was_driven_is_equal_and_not_driven_again(
     study: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:

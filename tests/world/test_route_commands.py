@@ -50,6 +50,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return str(tmp_path / "routes.xml"), str(tmp_path / "hazards.json")
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_list(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["routes", "list", files[0]]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -58,6 +59,7 @@ def test_list(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> Non
     ]
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_check(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["routes", "check", files[0], "--hazards", files[1]]) == 0
     *lines, same = capsys.readouterr().out.splitlines()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,8 +19,8 @@ from harness.world.hazards.scripted import format_places, make_scripted_course, 
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.scenario_sets import InterDriveRoutes, MDriveRoutes, ScenarioSet
 from tests.campaign.tiny import environment, files, ledger
-from tests.conftest import ROOT
 from tests.killing import kill_after_first_attempt
+from tests.warm import run_warm
 from tests.world.little_checkout import write
 
 TOWN = "Crucible05"
@@ -274,15 +273,8 @@ def command(checkout: Path, kind: str, out: Path) -> list[str]:
 
 def drive(checkout: Path, kind: str, out: Path, *more: str) -> list[dict[str, Any]]:
     """Drive, and return the results of all attempts."""
-    done = subprocess.run(
-        [*command(checkout, kind, out), *more],
-        cwd=ROOT,
-        env=environment(),
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    arguments = [*command(checkout, kind, out)[1:], *more]
+    done = run_warm(arguments, environment=environment(), timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     return [
         json.loads((out / path).read_text())["crucible"]

@@ -12,6 +12,7 @@ from agents.perception.loading import FOLDER, get_weight_file_name
 from agents.training.scheme_options import add_scheme_options, get_scheme_option_values
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.terminal_lines import print_stdout_line
 
 COMMAND = CommandDeclaration(
     group="Systems",
@@ -150,4 +151,4 @@ def run_train(options: argparse.Namespace) -> None:
         options.start = FOLDER / get_weight_file_name(SCHEMES[str(options.start)])
     config = TrainingConfig(**get_scheme_option_values(options))
     train_network(config)
-    print(f"weights: {get_weights_file(config)}")
+    print_stdout_line(f"weights: {get_weights_file(config)}")

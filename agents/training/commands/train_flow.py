@@ -10,6 +10,7 @@ from agents.commandline import refuse_less_than_one
 from agents.perception.fusion.catalogue import INTERMEDIATE
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.terminal_lines import print_stdout_line
 
 COMMAND = CommandDeclaration(
     group="Systems",
@@ -91,4 +92,4 @@ def run_train_flow(options: argparse.Namespace) -> None:
     if not 0.0 < options.peak_rate < math.inf:
         raise UserError(f"--peak-rate {options.peak_rate:g}: must be > 0")
     values = {name: value for name, value in vars(options).items() if name != "run"}
-    print(f"flow network: {train_flow(FlowTrainingConfig(**values))}")
+    print_stdout_line(f"flow network: {train_flow(FlowTrainingConfig(**values))}")

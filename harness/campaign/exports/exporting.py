@@ -5,7 +5,6 @@ An export that raises is called no more; one line says so, and the campaign goes
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from harness.campaign.running.runner import ProgressListener
 from harness.campaign.settings.config import build_part, format_one_line
 from harness.campaign.settings.declared import CampaignSettings, PartSettings
 from harness.common.errors import UserError
+from harness.common.terminal_lines import print_problem
 from harness.records.arms import Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
@@ -112,10 +112,9 @@ class ExportThread:
             self._print_complaint(format_one_line(problem))
 
     def _print_complaint(self, why: str) -> None:
-        print(
+        print_problem(
             f"export.{self._name}: stopped: {why}; the campaign goes on, and `crucible export`"
-            " passes its records on later",
-            file=sys.stderr,
+            " passes its records on later"
         )
 
 

@@ -56,7 +56,7 @@ def follow_progress(
     """
     if mode in ("live", "plain"):
         for line in list_start_lines(standing):
-            console.print(line, highlight=False)
+            print_plain_line(console, line)
     if mode == "live" and console.is_terminal:
         table = LiveTable(standing, workers, console, expected=expected, at_most=at_most)
         with Live(table, console=console, refresh_per_second=4, transient=True):

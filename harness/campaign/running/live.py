@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 
 from harness.common.errors import UserError
 from harness.common.installation import format_missing_package
+from harness.common.terminal_lines import print_problem
 from harness.viewing import viewer
 
 PACKAGE = "rerun"
@@ -34,7 +34,7 @@ def resolve_live_address(live: bool | str | None, here: bool) -> str | None:
     try:
         return live if isinstance(live, str) and not here else ensure_viewer(live)
     except LookupError as problem:
-        print(f"live: {problem}; {WITHOUT}", file=sys.stderr)
+        print_problem(f"live: {problem}; {WITHOUT}")
         return None
 
 

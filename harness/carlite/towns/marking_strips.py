@@ -94,7 +94,8 @@ def _list_lane_parts(network: OpendriveNetwork) -> list[Part]:
         for section in road.sections:
             for lane in section.lanes.values():
                 marks = sorted(lane.marks, key=lambda mark: mark.s)
-                ends = [*(mark.s for mark in marks[1:]), section.end]
+                # a lane may have no marking at all
+                ends = [*(mark.s for mark in marks), section.end][1:]
                 for mark, end in zip(marks, ends, strict=True):
                     parts += _list_mark_parts(
                         road, section, lane.id, mark=mark, end=min(end, section.end)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,19 @@ class SetScenario:
     triggers: Mapping[str, tuple[float, str]] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioEntry:
+    """A scenario of a checkout, before it is read.
+
+    Attributes:
+        name: of the scenario.
+        read: returns it; raises UserError where it cannot be read, or is of a kind not driven.
+    """
+
+    name: str
+    read: Callable[[], SetScenario]
+
+
 class ScenarioSet(RouteSource):
     """What both sets share: routes of egos are driven, everything else is scripted."""
 
@@ -97,7 +111,7 @@ class ScenarioSet(RouteSource):
         self._towns: dict[str, int] = {}
 
     @abstractmethod
-    def list_scenarios(self, folder: Path) -> Iterator[SetScenario]:
+    def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield the scenarios of a checkout, in the order of their names."""
 
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
@@ -112,7 +126,7 @@ class ScenarioSet(RouteSource):
         return [
             hazard
             for name in routes
-            for hazard in self._script_scenario(known[name][0], known[name][1].town, maps)
+            for hazard in self.script_scenario(known[name][0], known[name][1].town, maps)
         ]
 
     def further_egos(self, routes: Mapping[str, RouteSpec]) -> Mapping[str, Sequence[RouteSpec]]:
@@ -152,28 +166,33 @@ class ScenarioSet(RouteSource):
     def _scenarios(self, invalid: list[str] | None) -> dict[str, tuple[SetScenario, RouteSpec]]:
         if self._read is not None:
             return self._read
-        if self._checkout is None:
-            raise UserError(f"{PLACE}: name the folder of the scenario set's repository")
-        folder = expand_home(self._checkout, PLACE)
+        folder = self.get_checkout()
         read: dict[str, tuple[SetScenario, RouteSpec]] = {}
-        for scenario in self.list_scenarios(folder):
-            route = self._try_read_route(scenario, invalid)
+        for entry in self.find_scenarios(folder):
+            try:
+                scenario = entry.read()
+                route = self._read_driven_route(scenario)
+            except UserError as problem:
+                if invalid is None:
+                    raise
+                invalid.append(f"{entry.name}: {problem}")
+                continue
             if route is not None:
-                read[scenario.name] = scenario, route
+                read[entry.name] = scenario, route
         if not read:
             raise UserError(f"{folder}: no scenario of {self._town}; towns: {dict(self._towns)}")
         self._read = read
         return read
 
-    def _try_read_route(self, scenario: SetScenario, invalid: list[str] | None) -> RouteSpec | None:
-        """Return the driven ego's route; None for another town, or where it is left out."""
-        try:
-            return self._read_driven_route(scenario)
-        except UserError as problem:
-            if invalid is None:
-                raise
-            invalid.append(f"{scenario.name}: {problem}")
-            return None
+    def get_checkout(self) -> Path:
+        """Return the repository's folder.
+
+        Raises:
+            UserError: no folder is named.
+        """
+        if self._checkout is None:
+            raise UserError(f"{PLACE}: name the folder of the scenario set's repository")
+        return expand_home(self._checkout, PLACE)
 
     def _read_driven_route(self, scenario: SetScenario) -> RouteSpec | None:
         if not scenario.egos:
@@ -188,9 +207,10 @@ class ScenarioSet(RouteSource):
             )
         return read_ego_route(scenario, scenario.egos[self._ego], town)
 
-    def _script_scenario(
+    def script_scenario(
         self, scenario: SetScenario, town: str, maps: Path | None
     ) -> Iterator[HazardSpec]:
+        """Yield everything of a scenario that is not driven as scripted actors."""
         # by which name a script knows a driven ego whose nearness starts it
         roles = {
             ego.name: name_ego_role(number) if number else EGO
@@ -229,7 +249,7 @@ class InterDriveRoutes(ScenarioSet):
     safe_from_file = True
     folder = "simulation/leaderboard/data/Interdrive"
 
-    def list_scenarios(self, folder: Path) -> Iterator[SetScenario]:
+    def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield a scenario for each folder; the number in a file's name is the ego's."""
         place = folder / self.folder
         if not place.is_dir():
@@ -241,13 +261,12 @@ class InterDriveRoutes(ScenarioSet):
                 if (match := EGO_FILE.fullmatch(file.name))
             }
             if numbered:
-                yield SetScenario(
-                    name=inner.name,
-                    egos=tuple(
-                        SetActor(name=f"ego {number}", file=numbered[number], laid=True)
-                        for number in sorted(numbered)
-                    ),
+                egos = tuple(
+                    SetActor(name=f"ego {number}", file=numbered[number], laid=True)
+                    for number in sorted(numbered)
                 )
+                scenario = SetScenario(name=inner.name, egos=egos)
+                yield ScenarioEntry(name=inner.name, read=partial(replace, scenario))
 
 
 class MDriveRoutes(ScenarioSet):
@@ -256,31 +275,44 @@ class MDriveRoutes(ScenarioSet):
     safe_from_file = True
     folders = ("scenarioset", "routes")
 
-    def list_scenarios(self, folder: Path) -> Iterator[SetScenario]:
+    def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield a scenario for each manifest."""
         places = [folder / name for name in self.folders if (folder / name).is_dir()]
         if not places:
             missing = " nor ".join(self.folders)
             raise UserError(f"{PLACE}: {folder}: no MDrive: neither {missing} is there")
-        manifests = [(place, file) for place in places for file in sorted(place.rglob(MANIFEST))]
-        for place, manifest in manifests:
-            inner = manifest.parent
-            groups = read_object(manifest)
-            triggers = {}
-            if (inner / BEHAVIOUR).is_file():
-                triggers = read_triggers(read_object(inner / BEHAVIOUR), inner / BEHAVIOUR)
-            yield SetScenario(
-                name="_".join(inner.relative_to(place).parts),
-                egos=tuple(
-                    parse_manifest_actor(entry, inner, laid=True) for entry in groups.get("ego", [])
-                ),
-                others=tuple(
-                    parse_manifest_actor(entry, inner)
-                    for group in SCRIPTED_GROUPS
-                    for entry in groups.get(group, [])
-                ),
-                triggers=triggers,
-            )
+        for place in places:
+            for manifest in sorted(place.rglob(MANIFEST)):
+                name = "_".join(manifest.parent.relative_to(place).parts)
+                yield ScenarioEntry(name=name, read=partial(read_manifest, manifest, name))
+
+
+def read_manifest(manifest: Path, name: str) -> SetScenario:
+    """Return a scenario of MDrive.
+
+    Args:
+        manifest: its file of actors; the file of what starts them is next to it.
+        name: of the scenario.
+
+    Raises:
+        UserError: a file cannot be read, or an actor is started otherwise than scripts are.
+    """
+    inner, groups = manifest.parent, read_object(manifest)
+    triggers = {}
+    if (inner / BEHAVIOUR).is_file():
+        triggers = read_triggers(read_object(inner / BEHAVIOUR), inner / BEHAVIOUR)
+    return SetScenario(
+        name=name,
+        egos=tuple(
+            parse_manifest_actor(entry, inner, laid=True) for entry in groups.get("ego", [])
+        ),
+        others=tuple(
+            parse_manifest_actor(entry, inner)
+            for group in SCRIPTED_GROUPS
+            for entry in groups.get(group, [])
+        ),
+        triggers=triggers,
+    )
 
 
 def read_object(file: Path) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.terminal_lines import print_plain_line, print_stdout_line
 from studies.metamorphic.catalogue import MAKERS
 from studies.metamorphic.guiding.commands import add_null_options, add_select_options
 from studies.metamorphic.kitti.commands import add_kitti_options
@@ -211,8 +212,8 @@ def run_drives(options: argparse.Namespace) -> None:
     console = Console()
     console.print(render_drive_table(findings, options.level))
     for line in format_drive_lines(findings, options.level):
-        console.print(line, highlight=False, markup=False)
-    console.print(f"table: {out}", highlight=False)
+        print_plain_line(console, line)
+    print_plain_line(console, f"table: {out}")
 
 
 def add_generate_options(parser: argparse.ArgumentParser) -> None:
@@ -297,7 +298,7 @@ def run_generate(options: argparse.Namespace) -> None:
     with show_bar("scenes", len(generation.select_sources()), workers=options.workers) as bar:
         best = generate_recordings(generation, options.workers, bar.advance)
     objects = sum(candidate.objects for candidate in best)
-    print(f"{options.out}: {len(best)} changed scenes with {objects} judged objects")
+    print_stdout_line(f"{options.out}: {len(best)} changed scenes with {objects} judged objects")
 
 
 def add_climb_options(parser: argparse.ArgumentParser) -> None:
@@ -354,7 +355,7 @@ def run_climb(options: argparse.Namespace) -> None:
     console.print(to_rich_table(build_climb_sheet(climbing, rows)))
     console.print(to_rich_table(build_guidance_sheet(climbing, rows)))
     worse = sum(row["accepted"] > 0 for row in rows)
-    console.print(f"{options.out}: {worse} scenes", highlight=False)
+    print_plain_line(console, f"{options.out}: {worse} scenes")
 
 
 def run_list(options: argparse.Namespace) -> None:
@@ -419,4 +420,4 @@ def run_metamorphic_check(options: argparse.Namespace) -> None:
     console = Console()
     for table in render_study_tables(options.out):
         console.print(table)
-    console.print(f"records: {options.out}")
+    print_plain_line(console, f"records: {options.out}")

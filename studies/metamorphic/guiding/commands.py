@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from harness.common.errors import UserError
+from harness.common.terminal_lines import print_stdout_line
 from studies.metamorphic.options import (
     add_scenes_option,
     add_study_argument,
@@ -147,4 +148,6 @@ def run_select(options: argparse.Namespace) -> None:
     with show_bar("scenes", selection.count_scenes()) as bar:
         saved = select_tests(selection, bar.advance)
     write_saved_tests(options.out, saved)
-    print(f"{options.out}: {len(saved.tests)} of {saved.candidates} tests, sha256 {saved.digest}")
+    print_stdout_line(
+        f"{options.out}: {len(saved.tests)} of {saved.candidates} tests, sha256 {saved.digest}"
+    )

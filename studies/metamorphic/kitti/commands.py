@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from harness.common.terminal_lines import print_stdout_line
 from studies.metamorphic.options import refuse_below_one
 
 
@@ -65,5 +66,7 @@ def run_kitti(options: argparse.Namespace) -> None:
                     skipped.append(str(why))
             bar.advance(1)
     for reason in skipped:
-        print(f"left out: {reason}")
-    print(f"{options.out}: {len(names) - len(skipped)} of {len(names)} frames with a car more")
+        print_stdout_line(f"left out: {reason}")
+    print_stdout_line(
+        f"{options.out}: {len(names) - len(skipped)} of {len(names)} frames with a car more"
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.common.files import write_whole
+from harness.common.terminal_lines import print_stdout_line
 from studies.metamorphic.options import (
     add_scenes_option,
     add_study_argument,
@@ -77,7 +78,7 @@ def run_study_pack(options: argparse.Namespace) -> None:
 
     scenes = {finding.scene for finding in select_smallest_findings(StudyTables(options.study))}
     pack_study(options.study, options.out, scenes)
-    print(f"{options.out}: {format_bytes(options.out.stat().st_size)}")
+    print_stdout_line(f"{options.out}: {format_bytes(options.out.stat().st_size)}")
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +103,7 @@ def run_study_report(options: argparse.Namespace) -> None:
     folder = options.out or usual
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / PAGE, render_study_page(tables))
-    print(folder / PAGE)
+    print_stdout_line(str(folder / PAGE))
 
 
 def add_show_options(parser: argparse.ArgumentParser) -> None:
@@ -126,4 +127,4 @@ def run_study_show(options: argparse.Namespace) -> None:
         source, options.system, options.operator, seed=options.seed, file=options.out
     )
     for line in (*shown.lines, str(options.out)):
-        print(line)
+        print_stdout_line(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from harness.common.terminal_lines import print_plain_line
 from studies.metamorphic.options import add_process_options, add_scenes_option, refuse_below_one
 
 
@@ -53,4 +54,4 @@ def run_natural(options: argparse.Namespace) -> None:
     console = Console()
     for sheet in build_naturalness_sheets(rows):
         console.print(to_rich_table(sheet))
-    console.print(f"records: {options.out}", highlight=False)
+    print_plain_line(console, f"records: {options.out}")

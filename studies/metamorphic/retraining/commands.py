@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.common.errors import UserError
+from harness.common.terminal_lines import print_stdout_line
 from studies.metamorphic.options import refuse_below_one
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def run_retrain(options: argparse.Namespace) -> None:
     )
     write_whole(options.out / "retraining.md", format_markdown(sheet))
     Console().print(to_rich_table(sheet))
-    print(options.out / "retraining.md")
+    print_stdout_line(str(options.out / "retraining.md"))
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,10 @@ from harness.records.twins import TWINS
 from harness.records.writing import EPISODES
 from tests.campaign.many import finish
 from tests.campaign.tiny import composed, environment, write_route
-from tests.conftest import ROOT
 from tests.keys import key_of
 from tests.once import once
 from tests.profiles import ONLY_WITH_ALL
+from tests.warm import run_warm
 
 AGES = {
     "steady": "FailsAt, bands: [[0.7, 9]]",  # 0.8 s is the first age above 0.7 s
@@ -53,15 +52,8 @@ NOTHING, ALL, NO_EFFECT = PlaceboDrives(0, 1, 1), PlaceboDrives(1, 1, 1), Placeb
 
 
 def critical(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "crucible", "critical", str(folder), *SEARCH, *words],
-        check=False,
-        cwd=ROOT,
-        env={**environment(), "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    arguments = ["-m", "crucible", "critical", str(folder), *SEARCH, *words]
+    return run_warm(arguments, environment={**environment(), "COLUMNS": "200"}, timeout=600)
 
 
 def made_up(folder: Path, systems: Mapping[str, str], *more: str) -> Path:
@@ -179,6 +171,7 @@ def test_the_same_command_with_one_worker_drives_what_is_missing_and_writes_the_
                 assert file.read_bytes() == (there[key] / file.name).read_bytes(), file
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_recorded_drives_nothing(out: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(out, tmp_path / "out")

@@ -20,6 +20,7 @@ from harness.records.decided import DECIDE_FILE
 from tests.campaign.tiny import environment, files, write_route
 from tests.conftest import ROOT
 from tests.studies.decide.declared import write_study
+from tests.warm import run_warm
 
 PATIENCE = 300.0
 SLURM = ("executor=slurm", "executor.cluster=local")
@@ -31,15 +32,8 @@ def command(study: Path, out: Path, *executor: str) -> list[str]:
 
 
 def drive(study: Path, out: Path, *executor: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(study, out, *executor),
-        check=False,
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    arguments = command(study, out, *executor)[1:]
+    return run_warm(arguments, environment=environment(), timeout=600)
 
 
 def drive_and_kill(study: Path, out: Path, results: int, *executor: str) -> None:

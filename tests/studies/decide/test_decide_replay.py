@@ -135,6 +135,7 @@ def test_errors_of_a_family_are_as_rare_as_stated(claim: Claim) -> None:
         assert compute_clopper_pearson_interval(wrong, 2000, 0.998)[0] <= 0.05, simulated.name
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_the_command_prints_its_tables(capsys: pytest.CaptureFixture[str]) -> None:
     parts = [str(file) for file in sorted(PARTS.glob("a-2-*.parquet"))]
     assert (

@@ -84,6 +84,7 @@ def test_the_command_refuses_and_writes_nothing(
     assert "not empty and not a campaign" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_a_dry_run_prints_strata_and_drives(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

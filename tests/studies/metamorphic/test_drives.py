@@ -256,6 +256,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_the_command_prints_and_writes_every_test(
     out: Path, capsys: pytest.CaptureFixture[str]

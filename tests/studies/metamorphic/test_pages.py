@@ -250,6 +250,7 @@ def test_pictures_put_the_ego_in_the_middle_and_ahead_up() -> None:
     assert len([mark for mark in canvas.marks if getattr(mark, "closed", False)]) == 1
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_a_finding_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_recording(tmp_path / "rec")
@@ -264,6 +265,7 @@ def test_a_finding_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "unknown scene" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_commands_write_tables_pack_and_page(study: Path, tmp_path: Path) -> None:
     file = tmp_path / "study.parquet"

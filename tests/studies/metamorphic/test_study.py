@@ -248,6 +248,7 @@ def reference(correct: np.ndarray, times: np.ndarray, truths: int) -> float:
     return float(sum(step * max(shares[k:]) for k, step in enumerate(steps)))
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_the_command_lists_every_operator(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metamorphic", "list"]) == 0
     shown = capsys.readouterr().out

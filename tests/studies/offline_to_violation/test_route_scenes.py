@@ -109,6 +109,7 @@ def test_both_agents_see_the_same_road_users_at_one_place(
         assert unit.truth.hits[unit.truth.actor_ids == 0] > 0
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.thorough
 def test_the_command_records_asks_drives_repairs_and_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

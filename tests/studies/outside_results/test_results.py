@@ -205,6 +205,7 @@ def test_pairs_take_equal_routes_and_means_of_repetitions() -> None:
     assert success.difference.value == 0.0
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_the_command_prints_pairs_and_writes_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,7 @@ from harness.common.randomness import derive_seed
 from harness.types.vocabulary import Boxes, Control, EgoObservation, Route, Step
 from tests.campaign.systems import Deaf
 from tests.campaign.tiny import environment, write_route
-from tests.conftest import ROOT
+from tests.warm import run_warm
 
 BASE_SEED = 1
 LATE = 0.5
@@ -93,15 +93,8 @@ def line_of(folder: Path, *settings: str) -> list[str]:
 
 def crucible(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a command."""
-    return subprocess.run(
-        [sys.executable, "-m", "crucible", *map(str, words)],
-        check=False,
-        cwd=ROOT,
-        env=environment_of(),
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
+    arguments = ["-m", "crucible", *map(str, words)]
+    return run_warm(arguments, environment=environment_of(), timeout=500)
 
 
 def environment_of() -> dict[str, str]:

@@ -109,6 +109,7 @@ def test_status_plans_what_was_driven(home: Path, call: CommandCall) -> None:
     assert (status["planned"], status["done"], status["troubles"]) == (4, 4, [])
 
 
+@pytest.mark.usefixtures("prints_fit")
 def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(
     out: Path, call: CommandCall
 ) -> None:
@@ -140,6 +141,8 @@ def test_confirmation_uses_other_seeds_lists_what_is_unconfirmed_and_resumes(
     cells = [cell.strip() for row in table.stdout.splitlines() for cell in row.split("│")]
     at = cells.index("sobol")
     assert cells[at + 1 : at + 8] == ["3", "4", "3", "3", "3", "2", "0"]
+    # what is finished is printed again
+    assert call(*line).returncode == 0
 
 
 def refused(done: subprocess.CompletedProcess[str], complaint: str) -> None:

@@ -155,6 +155,7 @@ def test_several_routes_have_a_line_for_every_route(ready: SearchPlan) -> None:
     ]
 
 
+@pytest.mark.usefixtures("prints_fit")
 @pytest.mark.parametrize(
     ("command", "plan", "folder"),
     [

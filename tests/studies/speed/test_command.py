@@ -11,13 +11,16 @@ import pytest
 import yaml
 from pandas.testing import assert_frame_equal
 
+from analysis.tables.staleness import VEHICLE_SPEED
 from crucible.subcommands import dispatch_subcommand
 from harness.records.keys import AttemptKey
 from harness.records.ledger import append_try
 from harness.records.schema import VERSION
 from studies.speed.speed import DRIVES_FILE
 from studies.speed.tables import build_interaction_frame, pair_study, read_speed_drives
+from tests.analysis import again
 from tests.analysis.little import Drive, write_attempt, write_route
+from tests.analysis.test_staleness import slow_measures
 from tests.keys import arm_of
 
 CONDITIONS = ("none", "latency=0.4", "own_latency=0.4")
@@ -54,10 +57,20 @@ def test_tables_drives_and_figures_are_written(
     late = curves[(curves["late"] == "messages late") & (curves["delay, s"] == "0.4")]
     assert late["violations, slow, %"].item() == "0.0"
     assert late["violations, fast, %"].item().startswith("66.7 ")
+    # made-up egos drive 5 m/s; vehicles are recounted
+    assert late["ego speed, slow, m/s"].item() == "5.0"
+    slow = [
+        again.Attempt(folder=file.parent, system="late", condition="", route="", seed=1, result={})
+        for file in folder.rglob("result.json")
+        if {"driver=speed_0.625", "latency=0.4"} < {*file.parts}
+    ]
+    assert len(slow) == 3
+    traffic = slow_measures(slow)[VEHICLE_SPEED]
+    assert late["traffic speed, slow, m/s"].item() == f"{traffic:.1f}"
     # the drives that were written give the tables that were written
     study = pair_study(read_speed_drives(out / DRIVES_FILE))
-    again = build_interaction_frame(study.pairs).astype(str)
-    assert_frame_equal(pd.read_csv(out / "speed_interactions.csv", dtype=str), again)
+    repeated = build_interaction_frame(study.pairs).astype(str)
+    assert_frame_equal(pd.read_csv(out / "speed_interactions.csv", dtype=str), repeated)
     assert {file.name for file in out.glob("*.svg")} == {
         "speed-late-latency.svg",
         "speed-late-own_latency.svg",

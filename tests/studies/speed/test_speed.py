@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
+from analysis.tables.staleness import SPEED_SUMS
 from harness.common.errors import UserError
 from studies.speed import public
 from studies.speed.figure import render_speed_figure
@@ -64,7 +65,10 @@ def make_attempts(
                             "driving_score": 80 + hard - loss + random.normal(0, 4),
                             "violated": bool(random.random() < 0.2 + 0.1 * late),
                             "violation": "",
-                            "surrogate_mean_speed": 4.0 + speed,
+                            "steps": 10.0 + number,
+                            "ego_speed": (10.0 + number) * (4.0 + speed) + route,
+                            "vehicles": 5.0 * (route > 2),
+                            "vehicle_speed": 30.0 * (route > 2) + speed,
                         }
                     )
     return pd.DataFrame(rows)
@@ -203,6 +207,37 @@ def test_drives_that_are_written_give_the_same_tables(tmp_path: Path) -> None:
     costs, curves = build_page_tables(study)
     assert [*costs][3:6] == ["5 m/s", "8 m/s", "8 m/s less 5 m/s"]
     assert "score at 5 m/s" in curves
+
+
+def test_mean_speeds_are_sums_over_sums_of_the_paired_drives(tmp_path: Path) -> None:
+    attempts = make_attempts(seeds=2)
+    attempts["arm"] = "late/ahead/" + attempts["condition"]
+    drivers = attempts["driver"].map(lambda name: "" if name == "default" else f"/driver={name}")
+    attempts["arm"] += drivers
+    for row in pair_study(attempts).build_curves().to_dict("records"):
+        condition = "none" if row["delay, s"] == "0" else f"latency={row['delay, s']}"
+        for name, driver in zip(("slow", "fast"), SPEEDS, strict=True):
+            there = attempts[
+                (attempts["driver"] == driver) & (attempts["condition"] == condition)
+            ].to_dict("records")
+            ego = sum(one["ego_speed"] for one in there) / sum(one["steps"] for one in there)
+            traffic = sum(one["vehicle_speed"] for one in there)
+            traffic /= sum(one["vehicles"] for one in there)
+            assert row[f"ego speed, {name}, m/s"] == f"{ego:.1f}"
+            assert row[f"traffic speed, {name}, m/s"] == f"{traffic:.1f}"
+    # older files lack the sums, and unpacked campaigns those of vehicles
+    file = tmp_path / "drives.csv"
+    write_speed_drives(attempts, file)
+    old = pd.read_csv(file).drop(columns=[*SPEED_SUMS])
+    old.to_csv(file, index=False)
+    (row, *_) = pair_study(read_speed_drives(file)).build_curves().to_dict("records")
+    assert [row[f"{what} speed, fast, m/s"] for what in ("ego", "traffic")] == ["-", "-"]
+    assert row["pairs"] == 20
+    unpacked = attempts.assign(vehicles=math.nan, vehicle_speed=math.nan)
+    write_speed_drives(unpacked, file)
+    (row, *_) = pair_study(read_speed_drives(file)).build_curves().to_dict("records")
+    assert row["traffic speed, fast, m/s"] == "-"
+    assert row["ego speed, fast, m/s"] != "-"
 
 
 def test_a_file_without_drives_is_refused(tmp_path: Path) -> None:
