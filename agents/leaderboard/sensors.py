@@ -45,16 +45,35 @@ FIXED: dict[str, dict[str, str]] = {
     **{camera: {} for camera in CAMERAS},
 }
 """Kinds of sensors with the numbers that Leaderboard 1 and 2 give them, whatever the agent says."""
+V2XVERSE_LIDAR = LIDAR | {
+    "rotation_frequency": "20",
+    "points_per_second": "500000",
+    "dropoff_general_rate": "0",
+}
+V2XVERSE: dict[str, dict[str, str]] = {
+    **FIXED,
+    "sensor.lidar.ray_cast": V2XVERSE_LIDAR,
+    "sensor.other.gnss": {},
+}
+"""What V2Xverse's form of Leaderboard 1 changes: a whole turn in each tick, and exact positions."""
+OLD_LIDAR = ("TCP", "LAV", "transfuser", "interfuser", "WOR", "lmdrive")
+"""Values of `agent_name` for which V2Xverse mounts the Leaderboard's LiDAR."""
 MAP = "sensor.opendrive_map"
 """The town's map is no sensor of the rig: the child gives it."""
 
 
-def read_sensor_list(listed: Sequence[Mapping[str, Any]]) -> list[SensorRequest]:
+def read_sensor_list(
+    listed: Sequence[Mapping[str, Any]], agent_name: str | None = None
+) -> list[SensorRequest]:
     """Return what the rig mounts; one line says what is wrong in an agent's list.
 
     Args:
         listed: what the agent's `sensors()` returned.
+        agent_name: of an agent in V2Xverse's form; None: of the Leaderboard's own.
     """
+    fixed = FIXED if agent_name is None else V2XVERSE
+    if agent_name in OLD_LIDAR:
+        fixed = {**V2XVERSE, "sensor.lidar.ray_cast": LIDAR}
     requests, names = [], set()
     for spec in listed:
         kind, name = spec.get("type"), spec.get("id")
@@ -74,7 +93,7 @@ def read_sensor_list(listed: Sequence[Mapping[str, Any]]) -> list[SensorRequest]
                     name=name,
                     kind=kind,
                     on_vehicle=read_mount(spec),
-                    attributes=list_attributes(kind, spec),
+                    attributes=dict(fixed[kind]) | list_attributes(kind, spec),
                 )
             )
         except KeyError as missing:
@@ -97,8 +116,8 @@ def read_mount(spec: Mapping[str, Any]) -> Pose:
 
 
 def list_attributes(kind: str, spec: Mapping[str, Any]) -> dict[str, str]:
-    """Return the attributes of a sensor's blueprint."""
-    attributes = dict(FIXED[kind])
+    """Return the attributes of a sensor's blueprint that the agent chooses."""
+    attributes: dict[str, str] = {}
     if kind in CAMERAS:
         attributes |= {
             "image_size_x": str(int(spec["width"])),

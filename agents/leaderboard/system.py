@@ -150,7 +150,7 @@ class LeaderboardAgent:
         }
         try:
             answer, _ = self._ask(words, arrays, self._start_patience)
-            return read_sensor_list(answer["sensors"])
+            return read_sensor_list(answer["sensors"], answer.get("agent_name"))
         except (ChildError, UserError) as problem:
             raise AttemptError("agent_setup", f"{self._where}: {problem}") from None
 

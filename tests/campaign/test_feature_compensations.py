@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agents.perception.flows import giving
 from agents.perception.flows.files import FLOW_FOLDER
 from agents.perception.fusion.catalogue import INTERMEDIATE
 from agents.perception.loading import FOLDER
@@ -89,13 +90,14 @@ def test_what_no_flow_network_moves_is_refused_at_planning(
 
 
 @pytest.mark.parametrize("scheme", sorted(INTERMEDIATE))
-def test_a_scheme_is_planned_or_refused_by_name(routes: Path, scheme: str) -> None:
+def test_a_scheme_is_planned_and_refused_by_name_without_its_flow_network(
+    routes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
     words = (f"system={scheme}", "interference=none", "compensate=features")
-    if (FLOW_FOLDER / f"lite_{scheme}.safetensors").exists():
-        assert plan_arms(routes, *words) == [f"{scheme}/ahead/none/compensate=features"]
-    else:
-        with pytest.raises(UserError, match=f"no flow network is trained for {scheme}; train one"):
-            plan_arms(routes, *words)
+    assert plan_arms(routes, *words) == [f"{scheme}/ahead/none/compensate=features"]
+    monkeypatch.setattr(giving, "FLOW_FOLDER", tmp_path)
+    with pytest.raises(UserError, match=f"no flow network is trained for {scheme}; train one"):
+        plan_arms(routes, *words)
 
 
 @pytest.mark.parametrize(

@@ -159,8 +159,8 @@ def test_maps_of_another_network_are_refused() -> None:
         flow.move_features(sent, sent_blob(8.0, 0.8, Pose(0.0, 0.0)), seconds=0.2)
 
 
-def test_some_schemes_have_a_flow_network() -> None:
-    assert {"fcooper", "attfuse"} <= set(TRAINED) <= set(INTERMEDIATE)
+def test_all_schemes_have_a_flow_network() -> None:
+    assert set(TRAINED) == set(INTERMEDIATE)
 
 
 @pytest.mark.parametrize("scheme", TRAINED)

@@ -79,13 +79,17 @@ def restore_matplotlib_names() -> None:
 
 
 def send_cuda_to_processor() -> None:
-    """Without a GPU, `.to("cuda")` leaves a tensor or a network where it is, too."""
+    """Without a GPU, `.to("cuda")` leaves a tensor or a network where it is, too.
+
+    `torch.load` reads weights that were written on a GPU.
+    """
     torch: Any = importlib.import_module("torch")
     if torch.cuda.is_available():
         return
     disable_cuda()
     for kind in (torch.Tensor, torch.nn.Module):
         kind.to = make_stay(kind.to)
+    torch.load = make_load_here(torch.load)
 
 
 def make_stay(original: Any) -> Any:
@@ -98,6 +102,17 @@ def make_stay(original: Any) -> Any:
         return original(self, *placed, **named)
 
     return to
+
+
+def make_load_here(original: Any) -> Any:
+    """Return a `torch.load` for which a GPU is the processor, also where the file names it."""
+
+    def load(file: Any, map_location: Any = None, *given: Any, **named: Any) -> Any:
+        if map_location is None or str(map_location).startswith("cuda"):
+            map_location = "cpu"
+        return original(file, map_location, *given, **named)
+
+    return load
 
 
 def disable_cuda() -> None:

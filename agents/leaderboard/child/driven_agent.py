@@ -19,6 +19,8 @@ import numpy as np
 MAP = "sensor.opendrive_map"
 SPEED = "sensor.speedometer"
 METHODS = ("setup", "sensors", "run_step", "set_global_plan")
+EGOS = "ego_vehicles_num"
+"""What `setup` takes, too, in V2Xverse's form of Leaderboard 1, which steers a list of egos."""
 WORLD_PATIENCE = 10.0
 """Seconds in which the world that an agent opened shows the tick of its sensors."""
 
@@ -50,6 +52,10 @@ class DrivenAgent:
             self._stand_ins.close_world()
         self._carla: Any = sys.modules["carla"]
         self._named = find_agent_class(words["agent"], words["name"])
+        setup = getattr(self._named, "setup", None)
+        self._lists_egos = callable(setup) and EGOS in inspect.signature(setup).parameters
+        if self._lists_egos and not self._opens_world:
+            self._stand_ins.show_that_ego_drives()
         if "torch" in sys.modules:
             substitutes.send_cuda_to_processor()
         self._agent: Any = None
@@ -60,14 +66,19 @@ class DrivenAgent:
         self._seed(words["seed"])
         self._map = arrays["opendrive"].tobytes().decode("utf-8")
         self._first_frame, self._first_time = None, 0.0
-        self._server = words.get("server")
+        self._last = self._carla.VehicleControl()
+        self._server: Any = words.get("server")
         if self._server is not None:
             self._open_world(self._server)
         plan = self._make_plan(arrays["route"], arrays["options"])
         self._set_up(words["config"], plan)
         listed = list(self._agent.sensors())
         self._maps = [spec["id"] for spec in listed if spec.get("type") == MAP]
-        return {"sensors": [to_plain_words(spec) for spec in listed]}
+        plain = [to_plain_words(spec) for spec in listed]
+        if not self._lists_egos:
+            return {"sensors": plain}
+        # V2Xverse mounts other LiDARs by the agent's name
+        return {"sensors": plain, "agent_name": str(getattr(self._agent, "agent_name", ""))}
 
     def step(self, words: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
         """Give the agent a tick of its sensors; return its pedals, wheel and gear."""
@@ -77,13 +88,21 @@ class DrivenAgent:
         timestamp = words["time"] - self._first_time
         if self._world is not None:
             self._stand_ins.follow_world(self._world, self._server, words["frame"], WORLD_PATIENCE)
+            if self._first_frame == words["frame"]:
+                self._show_ego()
         self._stand_ins.set_clock(frame, timestamp)
-        # as its SensorInterface would give it
-        data = {name: (frame, {"opendrive": self._map}) for name in self._maps}
+        # as its SensorInterface would give it; V2Xverse's has the ego's number in each name
+        number = "_0" if self._lists_egos else ""
+        data = {name + number: (frame, {"opendrive": self._map}) for name in self._maps}
         for name, kind in words["readings"]:
             value = arrays[name]
-            data[name] = (frame, {"speed": float(value[0])} if kind == SPEED else value.copy())
-        return to_control_words(self._agent.run_step(data, timestamp))
+            read = self._read_speed(float(value[0])) if kind == SPEED else value.copy()
+            data[name + number] = (frame, read)
+        control = self._agent.run_step(data, timestamp)
+        if self._lists_egos:
+            # an entry that is no control leaves the last one, as in V2Xverse's scenario manager
+            self._last = control = take_only_control(control) or self._last
+        return to_control_words(control)
 
     def close(self, words: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
         """Let the agent clean up."""
@@ -92,11 +111,29 @@ class DrivenAgent:
             destroy()
         return {}
 
+    def _show_ego(self) -> None:
+        """Let the agent find its ego, now that the world has shown a tick."""
+        if self._lists_egos:
+            self._stand_ins.number_ego(self._world.get_actor(self._server["ego"]))
+        # Bench2Drive's base class looks for it in the constructor, before this client saw a tick
+        if getattr(self._agent, "hero_actor", self) is None and hasattr(self._agent, "get_hero"):
+            self._agent.get_hero()
+
+    def _read_speed(self, speed: float) -> dict[str, Any]:
+        """Return what the speedometer gives, m/s."""
+        read: dict[str, Any] = {"speed": speed}
+        if self._lists_egos:
+            read["move_state"] = {"speed": speed}
+        return read
+
     def _set_up(self, config: str, plan: Any) -> None:
         """Make the agent in the form of its own Leaderboard, with its route and its settings."""
         for method in METHODS:
             if not callable(getattr(self._named, method, None)):
                 raise TypeError(f"{self._named.__name__} has no {method}")
+        settings: tuple[Any, ...] = (config,)
+        if self._lists_egos:
+            settings, plan = (config, 1), tuple([way] for way in plan)
         agent = self._named.__new__(self._named)
         called: list[bool] = []
         original = agent.setup
@@ -112,13 +149,13 @@ class DrivenAgent:
             server = self._server or {"host": "", "port": 0}
             agent.__init__(server["host"], server["port"])
         elif len(names) > 1:
-            agent.__init__(config)
+            agent.__init__(*settings)
         else:
             agent.__init__()
         del agent.setup
         agent.set_global_plan(*plan)
         if not called:
-            agent.setup(config)
+            agent.setup(*settings)
         self._agent = agent
 
     def _make_plan(self, route: Any, options: Any) -> Any:
@@ -178,6 +215,13 @@ def to_plain_words(spec: Any) -> dict[str, Any]:
         else:
             plain[str(name)] = str(value)
     return plain
+
+
+def take_only_control(controls: Any) -> Any:
+    """Return the control of the only ego out of the list that an agent of V2Xverse's form gives."""
+    if not isinstance(controls, (list, tuple)) or len(controls) != 1:
+        raise TypeError(f"run_step returned {type(controls).__name__}, not a list of one control")
+    return controls[0]
 
 
 def to_control_words(control: Any) -> dict[str, Any]:

@@ -26,8 +26,8 @@ NO_WORLD = (
 )
 LOOK_AGAIN = 20
 """Ticks after which actors that are new are registered."""
-FAR_APART = 200.0
-"""Metres between places of a plan at most, in Leaderboard 2."""
+FAR_APART, FAR_APART_BEFORE = 200.0, 50.0
+"""Metres between places of a plan at most, in Leaderboard 2, and in 1, which V2Xverse's form is."""
 
 
 class Track(Enum):
@@ -81,7 +81,15 @@ class AutonomousAgent:
         return -1
 
     def set_global_plan(self, global_plan_gps: Any, global_plan_world_coord: Any) -> None:
-        """Keep the route, thinned as Leaderboard 2 thins it."""
+        """Keep the route, thinned as Leaderboard 2 thins it; or the routes of several egos."""
+        if isinstance(global_plan_world_coord[0], list):
+            ways = [thin_plan(way, FAR_APART_BEFORE) for way in global_plan_world_coord]
+            both = (global_plan_world_coord, global_plan_gps)
+            self._global_plan_world_coord, self._global_plan = (
+                [[tuple(whole[row]) for row in kept] for whole, kept in zip(plans, ways)]  # noqa: B905
+                for plans in both
+            )
+            return
         kept = thin_plan(global_plan_world_coord, FAR_APART)
         self._global_plan_world_coord = [tuple(global_plan_world_coord[row]) for row in kept]
         self._global_plan = [global_plan_gps[row] for row in kept]
@@ -278,6 +286,26 @@ def close_world() -> None:
     provider: Any = sys.modules[PROVIDER].CarlaDataProvider
     for name in ("get_client", "get_world", "get_map", "get_hero_actor"):
         setattr(provider, name, staticmethod(refuse))
+
+
+class HiddenEgo:
+    """The ego for agents that only ask whether it drives; what it knows of the world is refused."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(NO_WORLD)
+
+
+def show_that_ego_drives() -> None:
+    """Let agents of V2Xverse's form ask whether their ego is there, without the world."""
+    ego = HiddenEgo()
+    provider: Any = sys.modules[PROVIDER].CarlaDataProvider
+    provider.get_hero_actor = staticmethod(lambda hero_id=0: None if hero_id else ego)
+
+
+def number_ego(ego: Any) -> None:
+    """Let the data provider know the ego by its number, as agents of V2Xverse's form ask for it."""
+    provider: Any = sys.modules[PROVIDER].CarlaDataProvider
+    provider.get_hero_actor = staticmethod(lambda hero_id=0: None if hero_id else ego)
 
 
 def provide_world(client: Any, world: Any) -> None:

@@ -1,0 +1,1 @@
+"""What is needed to try other people's agents on carlite."""
