@@ -46,7 +46,7 @@ INTENDING = (
 FACTORS = (
     *("link=itsg5", "compute=declared", "attack=ghost", "defence=consensus"),
     *("compute.declared.sender.ideal_late=60", "compute.declared.ego.ideal_late=60"),
-    "attack.ghost.start=0",
+    *("attack.ghost.start=0", "driving.blocked_seconds=5"),
 )
 MIXED = (
     *INTENDING,
