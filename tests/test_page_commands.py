@@ -24,6 +24,8 @@ LONG = ("power", "calibrate")
 """Simulations of minutes, which have tests with smaller ones."""
 OTHERWISE = ("effects", "errors", "critical")
 """Commands that need interventions or a search, which have tests and pages apart."""
+DRIVEN = "runs/cells"
+"""A campaign that the page of analysis drives for one of its commands."""
 
 
 @cache
@@ -76,11 +78,11 @@ def test_commands_of_analysis_work(
 ) -> None:
     few = write_little(tmp_path_factory.mktemp("campaigns") / "few", routes=("0", "1"), seeds=(1,))
     monkeypatch.chdir(tmp_path)
-    names = {"DIR": str(few), "late/latency/7-s1": "late/latency/1-s1"}
+    names = {"DIR": str(few), DRIVEN: str(few), "late/latency/7-s1": "late/latency/1-s1"}
     done = list[list[str]]()
     for words in commands(ROOT / "docs" / "how-to" / "analysis.md"):
         command = typed(words, names)
-        if command[0] not in (*LONG, *OTHERWISE) and command not in done:
+        if command[0] not in (*LONG, *OTHERWISE, "run") and command not in done:
             assert dispatch_subcommand(command) == 0, command
             done.append(command)
     assert len(done) == 12

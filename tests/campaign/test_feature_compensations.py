@@ -28,6 +28,7 @@ from tests.campaign.tiny import (
 )
 from tests.killing import kill_while_driving
 from tests.once import once
+from tests.profiles import ONLY_WITH_ALL
 
 ROBUST = FOLDER / "robust" / "lite_fcooper.safetensors"
 DRIVE = (
@@ -190,6 +191,7 @@ def read_record(place: Path) -> dict[str, Any]:
     return record
 
 
+@ONLY_WITH_ALL
 @pytest.mark.thorough
 def test_killed_and_resumed_it_is_the_same(driven: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

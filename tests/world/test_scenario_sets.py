@@ -20,6 +20,7 @@ from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.scenario_sets import InterDriveRoutes, MDriveRoutes, ScenarioSet
 from tests.campaign.tiny import environment, files, ledger
 from tests.killing import kill_after_first_attempt
+from tests.profiles import ONLY_WITH_ALL
 from tests.warm import run_warm
 from tests.world.little_checkout import write
 
@@ -297,6 +298,7 @@ def test_a_scenario_is_driven_with_its_scripts(tmp_path: Path) -> None:
     assert parked["reason"] == "it stands"
 
 
+@ONLY_WITH_ALL
 @pytest.mark.thorough
 def test_a_kill_changes_no_record(tmp_path: Path) -> None:
     checkout, whole, killed = write_interdrive(tmp_path), tmp_path / "whole", tmp_path / "killed"

@@ -91,7 +91,8 @@ def test_placed_objects_overlap_nothing(labelled: bool, seed: int, name: str) ->
     for pose in poses:
         box = np.array([pose.x, pose.y, pose.z, *size, pose.yaw])
         assert min(outline(box).distance(outline(other)) for other in boxes) >= MARGIN - 1e-9
-        assert pose.z == pytest.approx(size[2] / 2, abs=0.02)  # the town is level
+        # the town is level; without labels, its height is read from points with noise
+        assert pose.z == pytest.approx(size[2] / 2, abs=0.02 if labelled else 0.05)
         assert math.hypot(pose.x, pose.y) <= 40.0
         inside = np.abs(site.points - [pose.x, pose.y, pose.z]).max(axis=1)
         assert ((inside < 0.15) & (site.points[:, 2] > 0.25)).sum() <= 2
