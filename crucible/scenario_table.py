@@ -65,6 +65,8 @@ def add_routes_sets(actions: Actions) -> None:
 
 def run_routes_sets(options: argparse.Namespace) -> int:
     """Print both tables, and write them."""
+    if options.maps is not None:
+        refuse_absent(f"--maps {options.maps}", options.maps)
     checked = [
         scenario
         for name, checkout in map(parse_checkout, options.checkouts)
@@ -89,12 +91,25 @@ def parse_checkout(text: str) -> tuple[str, Path]:
     """Return a set's name and the folder of its checkout.
 
     Raises:
-        UserError: another form, or an unknown set.
+        UserError: another form, an unknown set, or a folder that is not there.
     """
     name, equals, folder = text.partition("=")
-    if not equals or name not in SETS or not folder:
+    if not equals or not folder:
         raise UserError(f"{text}: SET=DIR is needed; valid sets: {', '.join(SETS)}")
+    if name not in SETS:
+        raise UserError(f"{text}: no set {name}; valid sets: {', '.join(SETS)}")
+    refuse_absent(text, Path(folder))
     return name, Path(folder)
+
+
+def refuse_absent(what: str, folder: Path) -> None:
+    """Refuse a folder that is not there.
+
+    Raises:
+        UserError: one line with what names it.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{what}: folder not found")
 
 
 def build_counts_table(

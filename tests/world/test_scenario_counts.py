@@ -152,7 +152,14 @@ def test_the_command_prints_and_writes_both_tables(
 def test_another_set_or_folder_is_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch_subcommand(["routes", "sets", text]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "valid sets: interdrive, mdrive" in line or "no MDrive" in line
+    assert "valid sets: interdrive, mdrive" in line or line.endswith(f"{text}: folder not found")
+
+
+def test_a_folder_of_maps_must_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["routes", "sets", f"interdrive={tmp_path}", "--maps", str(tmp_path / "absent")]
+    assert dispatch_subcommand(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("absent: folder not found")
 
 
 def test_a_checkout_must_be_named() -> None:
