@@ -19,6 +19,7 @@ from harness.campaign.folder.campaign_folder import (
 )
 from harness.campaign.folder.inputs import with_inputs
 from harness.campaign.planning.plan import CampaignPlan, plan_campaign
+from harness.campaign.printing.tables import list_plan_notes
 from harness.campaign.run import run_campaign_config as run_config
 from harness.campaign.settings.config import hash_settings
 from harness.campaign.settings.differences import list_setting_differences
@@ -263,3 +264,11 @@ class Dots:
 
     def share(self, observation: Observation) -> Points:
         return Points(observation.points_in_lidar)
+
+
+@pytest.mark.parametrize(("names", "length"), [(("step",), "20 m"), (("hop", "bend"), "0.1 km")])
+def test_short_ways_are_in_metres(names: tuple[str, ...], length: str, tmp_path: Path) -> None:
+    file = write_route(tmp_path, *names) / "routes.xml"
+    given = (f"routes.file={file}", "routes.hazards=null", "routes.only=null")
+    notes = dict(list_plan_notes(plan_campaign(composed(*given))))
+    assert notes["routes"].endswith(f", {length} together")

@@ -72,13 +72,14 @@ def show_note(name: str, text: str) -> None:
 def list_plan_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
     """Yield notes on routes, hazards and conditions."""
     # routes
-    length = sum(assignment.route.length for assignment in plan.assignments) / 1000
+    metres = sum(assignment.route.length for assignment in plan.assignments)
+    length = f"{metres / 1000:.1f} km" if metres >= 100 else f"{metres:.0f} m"
     ways = (
         "each a way of its own"
         if plan.geometries == len(plan.assignments)
         else (f"{plan.geometries} different ways")
     )
-    yield "routes", f"{len(plan.assignments)}, {ways}, {length:.1f} km together"
+    yield "routes", f"{len(plan.assignments)}, {ways}, {length} together"
     for first, *others in plan.same_way:
         if plan.left_out:
             yield "left out", f"the same way as {first}: {', '.join(others)}"
