@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.campaign.planning.plan import choose_routes
 from harness.common.errors import UserError
 from harness.world.hazards.catalogue import KINDS, build_hazard
 from harness.world.hazards.nominal import SIDEWAYS
 from harness.world.hazards.scripted import format_places, make_scripted_course, parse_places
 from harness.world.hazards.spec import HazardSpec
 from harness.world.routes.scenario_sets import InterDriveRoutes, MDriveRoutes, ScenarioSet
-from tests.campaign.tiny import environment, files, ledger
+from tests.campaign.tiny import composed, environment, files, ledger
 from tests.killing import kill_after_first_attempt
 from tests.profiles import ONLY_WITH_ALL
 from tests.warm import run_warm
@@ -151,6 +152,16 @@ def test_mdrive_has_scenarios_in_two_places(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "scenarioset")
     with pytest.raises(UserError, match="neither scenarioset nor routes is there"):
         MDriveRoutes(str(tmp_path), town=TOWN).routes()
+
+
+def test_an_unknown_scenario_is_missed_in_the_checkout(tmp_path: Path) -> None:
+    checkout = write_interdrive(tmp_path)
+    given = (f"routes.checkout={checkout}", f"routes.source.town={TOWN}", "routes.only=[nowhere]")
+    with pytest.raises(UserError, match=r"has no route nowhere") as raised:
+        choose_routes(composed("routes=interdrive", *given))
+    named = str(raised.value).removeprefix("routes.only: ").split(" has no")[0]
+    assert Path(named).is_dir()
+    assert Path(named).is_relative_to(checkout)
 
 
 def test_all_egos_are_driven_and_nothing_of_them_is_scripted(tmp_path: Path) -> None:

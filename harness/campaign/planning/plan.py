@@ -68,9 +68,12 @@ from harness.world.routes.duplicates import find_duplicate_routes
 from harness.world.routes.files import RouteSpec
 from harness.world.routes.kinds import NOT_RUN
 from harness.world.routes.resolve import load_route_network, resolve_mapped_route, resolve_route
+from harness.world.routes.sources import RouteSource
 
 SEEDS = 2**31
 """How many there are."""
+FILES_OF_ROUTES = 2
+"""Files of a source that has one file of routes: the other one has hazards."""
 LOCAL = "harness.campaign.running.executors.local.LocalExecutor"
 """The executor whose workers share the cores of this machine."""
 RAY = "harness.campaign.running.executors.ray.RayExecutor"
@@ -274,6 +277,14 @@ def list_system_conditions(
     return [(cooperation, condition) for cooperation in cooperations for condition in conditions]
 
 
+def find_source_path(source: RouteSource) -> Path:
+    """Return what a source of routes is named by: its file, or the folder of all its files."""
+    files = [*source.files().values()]
+    if len(files) > FILES_OF_ROUTES:
+        return Path(os.path.commonpath(files))
+    return files[0] if files else Path(type(source).__name__)
+
+
 def choose_routes(
     settings: CampaignSettings, invalid: list[str] | None = None
 ) -> tuple[dict[str, RouteSpec], tuple[str, ...]]:
@@ -281,7 +292,7 @@ def choose_routes(
     wanted = settings["routes"]
     # all routes of the source
     source = build_route_source(wanted)
-    path = next(iter(source.files().values()), Path(type(source).__name__))
+    path = find_source_path(source)
     with add_switch_hint(path.is_dir()), convert_source_errors(source):
         routes = {spec.id: spec for spec in source.routes(invalid)}
     # those that are named

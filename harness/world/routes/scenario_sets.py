@@ -154,7 +154,7 @@ class ScenarioSet(RouteSource):
         towns = ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
         which = f"scenarios: {towns}; those of {self._town} are driven, "
         if self.several_egos:
-            return f"{which}with all their egos; records are those of ego {self._ego} first"
+            return f"{which}with all their egos; tables have the records of ego {self._ego}"
         return f"{which}with ego {self._ego}; the others follow their routes as scripts"
 
     def _list_driven(self, scenario: SetScenario) -> list[SetActor]:
