@@ -25,7 +25,7 @@ from typing import Any
 import torch
 
 
-class Awaited(dict):  # type: ignore[type-arg]
+class Awaited(dict):  # type: ignore[type-arg]  # no dict[...] is a base before Python 3.9
     """What a download would bring: weights that are not there yet.
 
     Attributes:

@@ -165,18 +165,15 @@ def refuse_unlike_security(settings: CampaignSettings, arm: Arm, place: str) -> 
     for system in list_driven_systems(settings, arm):
         if not system.kind.reads_messages:
             continue
-        if attack is not None:
-            problem = (
-                f"{attack.name} needs gradients, and egos have several networks"
-                if attack.needs_gradients
-                else find_payload_problem(attack, system.kind)
-            )
-            if problem is not None:
-                raise UserError(f"{place}, and with {system.place}: {problem}; choose another")
+        problems: list[str | None] = []
+        if attack is not None and attack.needs_gradients:
+            problems.append(f"{attack.name} needs gradients, and egos have several networks")
+        elif attack is not None:
+            problems.append(find_payload_problem(attack, system.kind))
         if defence is not None:
-            problem = find_defence_problem(defence, system.kind)
-            if problem is not None:
-                raise UserError(f"{place}, and with {system.place}: {problem}; choose another")
+            problems.append(find_defence_problem(defence, system.kind))
+        for problem in filter(None, problems):
+            raise UserError(f"{place}, and with {system.place}: {problem}; choose another")
 
 
 def refuse_absent_victims(
