@@ -10,6 +10,7 @@ import pandas as pd
 
 from harness.records.arms import (
     COOPERATION,
+    CORE,
     NONE,
     SYSTEM,
     Arm,
@@ -102,6 +103,21 @@ def group_arms_by_setting(arms: Iterable[Arm]) -> dict[str, list[Arm]]:
             groups.setdefault(key, []).append(arm)
     order = sorted(groups, key=lambda key: make_factor_sort_key(("", *key)))
     return {format_arm_label(groups[key][0], factors): sorted(groups[key]) for key in order}
+
+
+def describe_shared_factors(arms: Iterable[Arm]) -> str:
+    """Return the factors that tables do not show, since all arms have the same value: a sentence.
+
+    The system and the condition are in every table. Nothing is said of factors that no arm names.
+
+    Args:
+        arms: of the tables.
+    """
+    arms = list(arms)
+    names = collect_factors(arms)[len(CORE) :]
+    values = {name: {arm[name] for arm in arms} for name in names}
+    shared = [f"{name}={escape_key_value(*one)}" for name, one in values.items() if len(one) == 1]
+    return f"All arms have {', '.join(shared)}." if shared else ""
 
 
 def add_factor_columns(frame: pd.DataFrame) -> pd.DataFrame:

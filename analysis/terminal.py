@@ -6,21 +6,16 @@ import math
 from collections.abc import Iterable
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 
 from analysis.statistics.intervals import IntervalEstimate
 from analysis.tables.table import EstimatesTable
 from analysis.tables.writing import format_attempts_range
+from harness.common.console import make_console
 from harness.common.fitting_table import FittingTable
 from harness.common.terminal_lines import print_plain_line
 
-NARROWEST = 200
-"""Columns that the widest table needs."""
-
-console = Console()
-if not console.is_terminal:
-    console = Console(width=max(console.width, NARROWEST))
+console = make_console()
 
 
 def show_table(table: EstimatesTable) -> None:

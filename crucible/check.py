@@ -120,9 +120,8 @@ def main(arguments: Sequence[str], program: str = "crucible check") -> int:
 
 def run_plugin_check(options: argparse.Namespace) -> int:
     """Check a plug-in, and print a table of what was found."""
-    from rich.console import Console  # noqa: PLC0415
-
     from crucible.check_study import check_composed_study, is_study  # noqa: PLC0415
+    from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.findings import show_findings  # noqa: PLC0415
 
     if is_study(options.plug_in):
@@ -135,7 +134,7 @@ def run_plugin_check(options: argparse.Namespace) -> int:
         findings = try_all_configurations(options.plug_in, options.settings, options.recording)
     else:
         kind, findings = check_plugin(options.plug_in, options.settings, options.recording)
-    show_findings(f"{options.plug_in} as {kind}", findings, Console())
+    show_findings(f"{options.plug_in} as {kind}", findings, make_console())
     return int(any(finding.verdict == "failed" for finding in findings))
 
 

@@ -67,9 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_plugins_command(options: argparse.Namespace) -> int:
     """Print a table of all plug-ins."""
-    from rich.console import Console  # noqa: PLC0415 - only here
     from rich.markup import escape  # noqa: PLC0415
 
+    from harness.common.console import make_console  # noqa: PLC0415 - only here
     from harness.common.fitting_table import FittingTable  # noqa: PLC0415
 
     table = FittingTable("kind", "name", "from")
@@ -77,7 +77,7 @@ def run_plugins_command(options: argparse.Namespace) -> int:
     for row in (*shipped, *iter_installed_rows(), *iter_environment_rows()):
         table.add_row(*map(escape, (row.kind, row.name, row.origin)))
     if table.row_count:
-        Console().print(table)
+        make_console().print(table)
     else:
         print_stdout_line("no plug-ins but those of Crucible")
     return 0

@@ -90,11 +90,10 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
 
 def export_weights(options: argparse.Namespace) -> int:
     """Write the folder, and say what is in it."""
-    from rich.console import Console  # noqa: PLC0415
-
     from agents.bundles.model_export import export_model  # noqa: PLC0415 - needs torch
     from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
     from agents.perception.loading import load_network  # noqa: PLC0415
+    from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.terminal_lines import print_plain_line  # noqa: PLC0415
 
     kind = SCHEMES.get(options.scheme)
@@ -104,13 +103,12 @@ def export_weights(options: argparse.Namespace) -> int:
     files = export_model(network, options.out, weights=options.weights)
     count = sum(numbers.numel() for numbers in network.parameters())
     names = ", ".join(file.name for file in files)
-    print_plain_line(Console(), f"{options.out}: {names}; {count:,} parameters")
+    print_plain_line(make_console(), f"{options.out}: {names}; {count:,} parameters")
     return 0
 
 
 def check_models(options: argparse.Namespace) -> int:
     """Print a row for each bundle, then what is to be said of each."""
-    from rich.console import Console  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     from agents.bundles.bundle import find_bundles  # noqa: PLC0415
@@ -120,6 +118,7 @@ def check_models(options: argparse.Namespace) -> int:
         measure_bundles,
         refuse_scene_options,
     )
+    from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.findings import COLOURS  # noqa: PLC0415
     from harness.common.fitting_table import FittingTable  # noqa: PLC0415
     from harness.common.progress_bar import show_bar  # noqa: PLC0415
@@ -137,7 +136,7 @@ def check_models(options: argparse.Namespace) -> int:
             f"{options.folder}: no model in it: a folder of one has a config.yaml, the folders"
             " perception and planner, or NAME.safetensors with NAME.json"
         )
-    console = Console()
+    console = make_console()
     checked = []
     with show_bar("models", len(checks), console=console) as bar:
         for place, check in checks:

@@ -17,6 +17,7 @@ from agents.bundles.bundle import (
 )
 from agents.bundles.bundle_check import CheckedBundle
 from agents.commandline import refuse_less_than_one
+from harness.common.console import make_console
 from harness.common.errors import UserError
 from harness.common.scene_precision import FAR_BELOW, ScenePrecision, write_scene_precision
 from harness.common.terminal_lines import print_plain_line
@@ -41,7 +42,7 @@ def measure_bundles(options: argparse.Namespace, checked: Sequence[CheckedBundle
     """Measure each sound bundle on the scenes, print a line for it, and write its record."""
     from agents.training.bundle_precision import measure_scene_precision  # noqa: PLC0415 - torch
 
-    console = Console()
+    console = make_console()
     settings = parse_given_settings(options.set)
     bundles = select_measurable(options, checked, console)
     for bundle in bundles:

@@ -37,6 +37,7 @@ from agents.training.late_messages import RecordedSharing, ScenarioLooks, make_r
 from harness.channel.compensation.boxes import WORLD, BoxCompensation
 from harness.channel.compensation.compensation import Compensation, MovedBoxes
 from harness.channel.compensation.features import FeatureCompensation
+from harness.common.console import make_console
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.progress_bar import track_items
@@ -68,7 +69,7 @@ def compare_compensation(options: CompensationOptions) -> dict[ArmKey, LateOutco
     for name, sharing in schemes.items():
         if not sharing.system.reads_messages:
             raise UserError(f"--schemes {name}: reads no messages; none of them is late")
-    console = Console()
+    console = make_console()
     movers = {name: choose_compensation(one, options, console) for name, one in schemes.items()}
     recorded = [scenario for folder in options.data for scenario in open_recordings(folder)]
     late = count_late_moments(recorded, options.latencies)

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 
 from agents.perception.systems import NetworkSystem, make_network_system
 from agents.training.detection_metrics import LEAST_HITS, match_sample, sample_scenario_counts
@@ -33,6 +32,7 @@ from agents.training.samples import (
     compute_hits_anyone,
     read_agent_look,
 )
+from harness.common.console import make_console
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
@@ -126,7 +126,7 @@ def compare_cooperation_modes(options: ModeOptions) -> dict[str, dict[str, ModeO
             f" {PARTNER_RANGE:g} m"
         )
     # tables
-    console = Console()
+    console = make_console()
     console.print(make_error_table(outcomes))
     console.print(make_difference_table(outcomes, scenarios))
     console.print(make_pattern_table(outcomes))

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 
 from agents.perception.cameras.systems import CAMERA_FOLDER, Modality, make_seeing_system
 from agents.perception.designs import Size
@@ -47,6 +46,7 @@ from agents.training.weight_files import (
     read_training_facts,
     read_weight_card,
 )
+from harness.common.console import make_console
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
@@ -130,7 +130,7 @@ def evaluate_weights(options: EvaluationOptions) -> dict[str, dict[Cell, Detecti
         for name, how in conditions.items()
     }
     tables = {name: column.table for name, column in columns.items()}
-    console = Console()
+    console = make_console()
     name = options.scheme if options.senses is None else f"{options.scheme}/{options.senses}"
     console.print(to_precision_table(tables, f"{name}: AP, eleven-point"))
     console.print(make_operating_table(columns, "At the operating point"))

@@ -17,7 +17,6 @@ from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 
 from agents.perception.cameras.systems import make_seeing_system
 from agents.perception.loading import get_weight_file_name
@@ -34,6 +33,7 @@ from agents.training.sense_claims import (
     SenseClaim,
     judge_sense_claims,
 )
+from harness.common.console import make_console
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
@@ -108,7 +108,7 @@ def compare_senses(options: SenseOptions) -> SensesCompared:
         scenarios,
     )
     claims = judge_sense_claims(resampled)
-    console = Console()
+    console = make_console()
     console.print(make_sense_table(outcomes, resampled))
     console.print(make_sense_band_table(outcomes))
     console.print(make_sense_claim_table(claims))

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 
 from agents.training.detection_metrics import HEADLINE
 from agents.training.samples import CONDITIONS
+from harness.common.console import make_console
 from harness.common.errors import UserError
 from harness.common.files import write_whole
 from harness.common.fitting_table import FittingTable
@@ -82,7 +82,7 @@ def print_side_by_side(files: Sequence[Path], against: str, out: Path | None) ->
     if against in schemes:
         title = f"Difference of average precision from {against}"
         tables[title] = (["scheme", *list_column_names()], make_difference_rows(schemes, against))
-    console = Console()
+    console = make_console()
     for title, (head, rows) in tables.items():
         console.print(make_terminal_table(title, head, rows))
     if out is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.arms import describe_shared_factors, list_arms
 from analysis.broken import add_folder_names
 from analysis.collection import CampaignCollection
 from analysis.commands.options import (
@@ -65,6 +66,8 @@ def run_tables_command(options: argparse.Namespace) -> int:
     write_all_tables(collection, tables, out, formats)
     for note in collection.notes:
         print_escaped_line(note)
+    if shared := describe_shared_factors(list_arms(collection.attempts)):
+        print_escaped_line(shared)
     for table in tables:
         show_table(table)
     print_escaped_line(f"{len(tables)} tables, attempts and missing attempts are in {out}")

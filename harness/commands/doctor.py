@@ -118,9 +118,9 @@ def write_or_print(file: str | None, content: object) -> None:
 def show_machine_findings(findings: Sequence[DoctorFinding]) -> None:
     """Print a table, or plain lines where the terminal shows none."""
     try:
-        from rich.console import Console  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
+        from harness.common.console import make_console  # noqa: PLC0415
         from harness.common.fitting_table import FittingTable  # noqa: PLC0415
     except ImportError:
         print("\n".join(format_plain_findings(findings)))
@@ -130,7 +130,7 @@ def show_machine_findings(findings: Sequence[DoctorFinding]) -> None:
         cure = f"\n-> {finding.cure}" if finding.cure else ""
         verdict = Text(finding.verdict, COLOURS[finding.verdict])
         table.add_row(Text(finding.name), verdict, Text(finding.details + cure))
-    Console().print(table)
+    make_console().print(table)
     print_stdout_line(format_conclusion(findings))
 
 

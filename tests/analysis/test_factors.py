@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
+from analysis.arms import describe_shared_factors
 from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.contrasts import DISTURBED, compute_contrasts, plan_comparisons
 from analysis.declaration import declare_tests
@@ -99,6 +100,21 @@ def test_commands_print_it_and_write_it(
     page = (tmp_path / "report.html").read_text()
     assert "Does the intervention change driving?" in page
     assert "late / ahead / latency / no ghosts" in page
+
+
+def test_what_all_arms_share_is_named_above_the_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One arm has no factor that varies; its link is named all the same."""
+    folder = write_little(tmp_path / "runs", [], ROUTES, (1,))
+    by_radio = PLAIN.replace_factors(link="nr_v2x")
+    for route in ROUTES:
+        write_attempt(folder, AttemptKey(by_radio, route, 1), CLEAN, "carlite 0.9.16")
+    assert main(["tables", str(folder), "--results-only", "--out", str(tmp_path / "out")]) == 0
+    assert "All arms have link=nr_v2x.\n" in capsys.readouterr().out
+    more = by_radio.replace_factors(intervention="no ghosts")
+    assert describe_shared_factors([by_radio, more]) == "All arms have link=nr_v2x."
+    assert describe_shared_factors([PLAIN, by_radio]) == ""
 
 
 def test_a_case_is_named_by_it(folder: Path) -> None:

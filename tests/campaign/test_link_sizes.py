@@ -18,10 +18,13 @@ from harness.types.vocabulary import VEHICLE, Message
 from tests.campaign.tiny import composed
 from tests.profiles import ONLY_WITH_ALL
 
+ALL_SHARED = "system=[late,early,fcooper]"
+"""Boxes, points and feature maps."""
+
 
 def test_the_plan_says_which_messages_fit() -> None:
     """By hand: 2 MB in slots of 974 B are 2,054; a message comes every 0.2 s."""
-    notes = list_link_notes(composed("link=[ideal,carla,nr_v2x]"))
+    notes = list_link_notes(composed(ALL_SHARED, "link=[ideal,carla,nr_v2x]"))
     assert len(notes) == 3
     assert notes[0] == (
         "nr_v2x: 20 boxes, 660 B: 1 packet, 1 ms of air; fits into the 0.2 s between two messages"
@@ -30,10 +33,26 @@ def test_the_plan_says_which_messages_fit() -> None:
     assert list_link_notes(composed()) == ()
 
 
+@pytest.mark.parametrize(
+    ("system", "content"),
+    [("ideal_late", "20 boxes"), ("early", "a whole sweep"), ("fcooper", "a feature map")],
+)
+def test_the_plan_has_what_the_systems_share(system: str, content: str) -> None:
+    (note,) = list_link_notes(composed(f"system={system}", "link=nr_v2x"))
+    assert note.startswith(f"nr_v2x: {content}, ")
+
+
+def test_systems_of_partners_count() -> None:
+    fleet = ("system@partners.systems=[fcooper]", "partners.system.roadside=fcooper")
+    boxes, features = list_link_notes(composed("system=late", *fleet, "link=nr_v2x"))
+    assert "20 boxes" in boxes
+    assert "a feature map" in features
+
+
 def test_the_plan_has_the_bytes_of_the_formats_that_are_chosen() -> None:
     """By hand: 500,000 numbers of 50 x 100 x 100; a tenth of the cells, and a bit for each."""
     formats = "message_format=[native,cpm,eight_bits,top_k]"
-    notes = list_link_notes(composed("link=nr_v2x", formats))
+    notes = list_link_notes(composed(ALL_SHARED, "link=nr_v2x", formats))
     assert len(notes) == 7
     cpm, many, eight, top = notes[3:]
     # as a partner of a campaign writes them
@@ -47,7 +66,8 @@ def test_the_plan_has_the_bytes_of_the_formats_that_are_chosen() -> None:
     assert f"a feature map, eight_bits, {1 + 7 + 8 + 500_000:,} B: 514 packets" in eight
     assert f"a feature map, top_k, {1 + 7 + 1250 + 4 * 50 * 1000:,} B: 207 packets" in top
     assert "does not fit: 1.035 times" in top
-    assert len(list_link_notes(composed("link=nr_v2x", "message_format=native"))) == 3
+    native = list_link_notes(composed(ALL_SHARED, "link=nr_v2x", "message_format=native"))
+    assert len(native) == 3
 
 
 def size_of_cpm(count: int) -> int:

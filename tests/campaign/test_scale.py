@@ -15,7 +15,7 @@ from harness.campaign.folder.summary import summarise_campaign
 from harness.campaign.planning.plan import plan_campaign, read_clean_routes
 from harness.campaign.planning.survey import survey_campaign
 from harness.campaign.printing.tables import DRIVING, build_summary_table
-from harness.campaign.printing.terminal import NARROWEST
+from harness.common.console import PIPE_COLUMNS
 from harness.common.errors import UserError
 from harness.records.ledger import iter_ledger_lines, list_finished_attempts, rebuild_ledger
 from harness.records.reading import CampaignRecords
@@ -91,14 +91,14 @@ def test_without_a_time_to_the_goal_there_is_a_dash(folder: Path) -> None:
     others = [key for key in keys if key.arm != first.arm]
     rows, _ = summarise_campaign(folder, [first, *others])
     out = StringIO()
-    Console(file=out, width=NARROWEST).print(build_summary_table("", rows, ("n", "time s")))
+    Console(file=out, width=PIPE_COLUMNS).print(build_summary_table("", rows, ("n", "time s")))
     cells = [line.strip("│").split("│") for line in out.getvalue().splitlines() if "│" in line]
     shown = {int(row[-2]): row[-1].strip() for row in cells}
     assert shown[1] == "-"
     assert float(shown[90]) == pytest.approx(rows[-1].time_to_goal, abs=0.06)
 
 
-@pytest.mark.parametrize(("width", "columns"), [(80, DRIVING), (80, PATTERNS), (NARROWEST, ALL)])
+@pytest.mark.parametrize(("width", "columns"), [(80, DRIVING), (80, PATTERNS), (PIPE_COLUMNS, ALL)])
 def test_tables_fit(folder: Path, width: int, columns: tuple[str, ...]) -> None:
     rows, _ = summarise_campaign(folder, sorted(CampaignRecords(folder).find_attempts()))
     long = [replace(row, arm=arm_of("ideal_intermediate", "pose_error")) for row in rows]

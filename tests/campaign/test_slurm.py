@@ -72,7 +72,7 @@ def wait_for_try(out: Path) -> dict[str, str]:
                 environ: dict[str, str] = process.info["environ"]
                 return environ
         time.sleep(0.1)
-    raise AssertionError("no try has begun")
+    raise AssertionError("no attempt was driven")
 
 
 def has_children(process: psutil.Process) -> bool:

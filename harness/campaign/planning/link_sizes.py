@@ -8,13 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from harness.campaign.planning.sizes import read_planning_period
+from harness.campaign.settings.attacks import find_shared_type
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.links import build_links
 from harness.campaign.settings.message_formats import build_message_formats
+from harness.campaign.settings.partner_systems import list_all_systems
 from harness.channel.links.radio import RadioLink
 from harness.channel.messages.message_format import MessageFormat
-from harness.types.vocabulary import VEHICLE, Boxes, Features, Message, Payload, Pose
+from harness.types.vocabulary import VEHICLE, Boxes, Features, Message, Payload, Points, Pose
 from harness.world.rig import Rig
 
 BOX_BYTES, POINT_BYTES = 33, 16
@@ -27,6 +29,7 @@ USUAL_MAP = (50, 100, 100)
 """Channels, rows and columns of a feature map: 2 MB of float32."""
 BOXES, FEATURES = ("late", f"{USUAL_BOXES} boxes"), ("intermediate", "a feature map")
 """Stages of fusion, and what their partners send."""
+SWEEP = "a whole sweep"
 
 
 def list_link_notes(settings: CampaignSettings) -> tuple[str, ...]:
@@ -58,16 +61,21 @@ def iter_link_notes(settings: CampaignSettings) -> Iterator[str]:
 
 
 def list_usual_sizes(settings: CampaignSettings, period: float) -> dict[str, tuple[int, ...]]:
-    """Return bytes of the segments of usual messages; others than CPMs have one.
+    """Return bytes of the segments of usual messages of the systems; others than CPMs have one.
 
     A sweep is one in which every ray returns a point.
     """
+    shared = list_shared_types(settings)
     rig: Rig = build_part(settings["rig"], "rig")
     points = round(rig.vehicle.points_per_second * period)
     sizes: dict[str, tuple[int, ...]] = {
-        BOXES[1]: (USUAL_BOXES * BOX_BYTES,),
-        "a whole sweep": (points * POINT_BYTES,),
-        FEATURES[1]: (4 * math.prod(USUAL_MAP),),
+        content: (size,)
+        for kind, content, size in (
+            (Boxes, BOXES[1], USUAL_BOXES * BOX_BYTES),
+            (Points, SWEEP, points * POINT_BYTES),
+            (Features, FEATURES[1], 4 * math.prod(USUAL_MAP)),
+        )
+        if kind in shared
     }
     # the same as other formats of the campaign write it
     for name, made in build_message_formats(settings).items():
@@ -76,9 +84,15 @@ def list_usual_sizes(settings: CampaignSettings, period: float) -> dict[str, tup
             ((BOXES[0], f"{MANY_BOXES} boxes"), make_usual_boxes(MANY_BOXES)),
             (FEATURES, Features((np.ones(USUAL_MAP, np.float32),))),
         ):
-            if stage in made.stages:
+            if type(payload) in shared and stage in made.stages:
                 sizes[f"{content}, {name}"] = measure_written_size(made, payload)
     return sizes
+
+
+def list_shared_types(settings: CampaignSettings) -> set[type]:
+    """Return the types of what the systems of a campaign share: all, where a class does not say."""
+    shared = {find_shared_type(system.kind) for system in list_all_systems(settings)}
+    return {Boxes, Points, Features} if None in shared else {kind for kind in shared if kind}
 
 
 def make_usual_boxes(count: int) -> Boxes:

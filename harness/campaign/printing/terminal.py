@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
+from harness.common.console import make_console
 from harness.common.terminal_lines import print_plain_line
 
-NARROWEST = 120
-"""Columns that the table of results needs."""
-
-console = Console()
-if not console.is_terminal:
-    console = Console(width=max(console.width, NARROWEST))
+console = make_console()
 
 
 def print_campaign_line(line: str) -> None:

@@ -187,8 +187,7 @@ def add_drives_options(parser: argparse.ArgumentParser) -> None:
 
 def run_drives(options: argparse.Namespace) -> None:
     """Write and print the relations over a campaign's drives."""
-    from rich.console import Console  # noqa: PLC0415
-
+    from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.suggestions import describe_unknown_name  # noqa: PLC0415
     from harness.records.reading import CampaignRecords  # noqa: PLC0415
     from studies.metamorphic.drives.findings import evaluate_drive_relations  # noqa: PLC0415
@@ -209,7 +208,7 @@ def run_drives(options: argparse.Namespace) -> None:
     if out.is_symlink():
         raise UserError(f"{out}: is a link; remove it, or choose another --out DIR")
     write_drive_findings(findings, out, formats)
-    console = Console()
+    console = make_console()
     console.print(render_drive_table(findings, options.level))
     for line in format_drive_lines(findings, options.level):
         print_plain_line(console, line)
@@ -327,8 +326,7 @@ def add_climb_options(parser: argparse.ArgumentParser) -> None:
 
 def run_climb(options: argparse.Namespace) -> None:
     """Search from every scene, write those that were made worse, and print what they hold."""
-    from rich.console import Console  # noqa: PLC0415
-
+    from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.metamorphic.running.climbing import (  # noqa: PLC0415
         ClimbSettings,
@@ -351,7 +349,7 @@ def run_climb(options: argparse.Namespace) -> None:
     )
     with show_bar("scenes", len(climbing.select_sources()), workers=options.workers) as bar:
         rows = run_climbing(climbing, options.workers, bar.advance)
-    console = Console()
+    console = make_console()
     console.print(to_rich_table(build_climb_sheet(climbing, rows)))
     console.print(to_rich_table(build_guidance_sheet(climbing, rows)))
     worse = sum(row["accepted"] > 0 for row in rows)
@@ -360,11 +358,10 @@ def run_climb(options: argparse.Namespace) -> None:
 
 def run_list(options: argparse.Namespace) -> None:
     """Print all operators."""
-    from rich.console import Console  # noqa: PLC0415
-
+    from harness.common.console import make_console  # noqa: PLC0415
     from studies.metamorphic.tables.printing import build_operator_listing  # noqa: PLC0415
 
-    console = Console()
+    console = make_console()
     console.print(build_operator_listing(console.width))
 
 
@@ -381,8 +378,7 @@ def list_usual_operators(scenes: list[Path]) -> tuple[str, ...]:
 
 def run_metamorphic_check(options: argparse.Namespace) -> None:
     """Ask systems, and print what came out."""
-    from rich.console import Console  # noqa: PLC0415
-
+    from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.metamorphic.catalogue import select_catalogue_entries  # noqa: PLC0415
     from studies.metamorphic.guiding.saved_tests import read_saved_tests  # noqa: PLC0415
@@ -417,7 +413,7 @@ def run_metamorphic_check(options: argparse.Namespace) -> None:
     units = count * study.scene_parts
     with show_bar("scenes", count, units=units, workers=options.workers) as bar:
         run_study(study, options.workers, bar.advance_shown, bar.advance_work)
-    console = Console()
+    console = make_console()
     for table in render_study_tables(options.out):
         console.print(table)
     print_plain_line(console, f"records: {options.out}")

@@ -32,8 +32,7 @@ def add_natural_options(parser: argparse.ArgumentParser) -> None:
 
 def run_natural(options: argparse.Namespace) -> None:
     """Insert a road user into each scene, and print how natural that is."""
-    from rich.console import Console  # noqa: PLC0415
-
+    from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from studies.metamorphic.running.natural import (  # noqa: PLC0415
         NaturalnessSettings,
@@ -51,7 +50,7 @@ def run_natural(options: argparse.Namespace) -> None:
     )
     with show_bar("scenes", len(measuring.select_sources()), workers=options.workers) as bar:
         rows = measure_naturalness(measuring, options.workers, bar.advance)
-    console = Console()
+    console = make_console()
     for sheet in build_naturalness_sheets(rows):
         console.print(to_rich_table(sheet))
     print_plain_line(console, f"records: {options.out}")

@@ -113,8 +113,7 @@ def add_retrain_options(parser: argparse.ArgumentParser) -> None:
 
 def run_retrain(options: argparse.Namespace) -> None:
     """Carry out the experiment, and print and write its table."""
-    from rich.console import Console  # noqa: PLC0415
-
+    from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.files import write_whole  # noqa: PLC0415
     from studies.metamorphic.retraining.comparison import build_comparison_sheet  # noqa: PLC0415
     from studies.metamorphic.retraining.experiment import RetrainingExperiment, run_experiment  # noqa: PLC0415
@@ -146,7 +145,7 @@ def run_retrain(options: argparse.Namespace) -> None:
         experiment, StudyTables(run_experiment(experiment, show_stage_progress))
     )
     write_whole(options.out / "retraining.md", format_markdown(sheet))
-    Console().print(to_rich_table(sheet))
+    make_console().print(to_rich_table(sheet))
     print_stdout_line(str(options.out / "retraining.md"))
 
 
