@@ -57,6 +57,8 @@ CPUDispatcher: Any = registry.CPUDispatcher
 
 Listener = Callable[[str, bool], None]
 _listeners: list[Listener] = []
+needed_entries: dict[str, str] = {}
+"""Functions that were needed in this process, by the names of their files in `FOLDER`."""
 
 
 def add_compile_listener(listener: Listener) -> None:
@@ -186,6 +188,8 @@ class MachineCodeCache:
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the code for a signature, None if there is none fit to use."""
         code = self._load_code(signature, target)
+        entry = self._build_code_path(signature, target.codegen()).name
+        needed_entries[entry] = f"{self._name}{signature}"
         for listener in _listeners:
             listener(f"{self._name}{signature}", code is not None)
         return code

@@ -16,7 +16,7 @@ from harness.carlite.compile_helpers import CompileHelpers, count_spare_cores
 from harness.carlite.server import CompilationNotice
 from harness.carlite.serving import DEFAULT_TOWN
 from harness.carlite.towns import load_town
-from harness.carlite.warmup import run_warmup, run_warmup_from
+from harness.carlite.warmup import ensure_compiled, run_warmup_from
 
 
 def exit_with_parent() -> NoReturn:
@@ -32,7 +32,7 @@ def compile_all() -> None:
     compiled.add_compile_listener(CompilationNotice())
     compiled.add_compile_listener(lambda name, on_disk: None if on_disk else missing.append(name))
     with CompileHelpers(count_spare_cores()):
-        run_warmup(load_town(DEFAULT_TOWN, None))
+        ensure_compiled(load_town(DEFAULT_TOWN, None))
     if missing:
         log.write_log_line(f"compiled; {len(missing)} functions by the first of its processes")
 

@@ -26,7 +26,7 @@ from harness.carlite.streams import StreamHub
 from harness.carlite.strict import StrictCalls
 from harness.carlite.tick_gate import StreamGate, WorkerGate
 from harness.carlite.traffic_port import TrafficPort
-from harness.carlite.warmup import run_warmup
+from harness.carlite.warmup import ensure_compiled
 from harness.carlite.world import ServerWorld
 
 COMPILING_LINES_EVERY = 30.0
@@ -64,17 +64,21 @@ class CompilationNotice:
     """Prints on stderr when something is compiled: while starting, and by name afterwards.
 
     A start prints one line, and while it compiles one more every `COMPILING_LINES_EVERY` seconds.
-    Nothing should be needed for the first time once clients may come: they all would wait.
+    Nothing should be compiled once clients may come: they all would wait. Nothing should be loaded
+    either, but for what a start without warm-up expects.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.is_ready = False
+        self.expected: frozenset[str] = frozenset()  # to be loaded once clients may come
         self._clock = clock
         self._compiled = 0
         self._started = self._printed = 0.0  # on the clock, s
 
     def __call__(self, name: str, is_on_disk: bool) -> None:
         """Hear of a function that is needed for the first time."""
+        if is_on_disk and name in self.expected:
+            return
         if self.is_ready:
             what = "loaded" if is_on_disk else "compiling"
             log.write_log_line(f"{what} {name.partition('(')[0]} in mid-session")
@@ -117,7 +121,7 @@ class CarliteServer:
         self.streams = StreamHub(streams_at)
         with CompileHelpers(count_spare_cores()):
             self.world = ServerWorld(options.town, options.maps, options.seed, self.streams)
-            run_warmup(self.world.town)
+            self._compilation.expected = ensure_compiled(self.world.town)
         self.world.recording.folder = options.recordings
 
     @property

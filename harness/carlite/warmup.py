@@ -1,7 +1,7 @@
 """Everything once, before the first client comes, so that no client waits for a compiler.
 
-The first warm-up on a machine compiles what moves, senses and builds towns; later ones load that
-from disk. A function that is first needed once clients are served is reported by the server.
+The first warm-up on a machine compiles what moves, senses and builds towns. Later starts leave it
+out (`warm_start`). A function that is compiled once clients are served is reported by the server.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from itertools import count
 
 from harness.carlite.actors import ActorKind
 from harness.carlite.blueprints import build_blueprint_library
+from harness.carlite.compiled import needed_entries
 from harness.carlite.errors import CallError
 from harness.carlite.inbox import check_value_count
 from harness.carlite.sensors import KINDS
 from harness.carlite.sensors.lamps import LOW
 from harness.carlite.towns import from_opendrive
 from harness.carlite.towns.model import Town
+from harness.carlite.warm_start import read_list, write_list
 from harness.carlite.wire.codec import LEVEL, Rotation
 from harness.carlite.wire.records import (
     ActorDescription,
@@ -38,6 +40,15 @@ ROAD = """<OpenDRIVE><header revMajor="1" revMinor="4"/>
 <lanes><laneSection s="0"><center><lane id="0" type="none"/></center><right>
 <lane id="-1" type="driving"><width sOffset="0" a="3.5" b="0" c="0" d="0"/></lane></right>
 </laneSection></lanes></road></OpenDRIVE>"""
+
+
+def ensure_compiled(town: Town) -> frozenset[str]:
+    """Run the warm-up, unless all that it needs is on disk; return what is loaded later."""
+    if later := read_list():
+        return later
+    run_warmup(town)
+    write_list(needed_entries)
+    return frozenset()
 
 
 def run_warmup(town: Town) -> None:

@@ -1,15 +1,17 @@
-"""Nothing is compiled, nor loaded, once clients may come."""
+"""Nothing is compiled once clients may come, and nothing loaded that no warm-up knows."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 from typing import Any
 
 import carla
 import numpy as np
 import pytest
 
+from harness.carlite import compiled, warm_start
 from harness.carlite.actors import ActorKind, ActorTable
 from harness.carlite.server import COMPILING_LINES_EVERY, CompilationNotice
 from harness.carlite.wire import snapshot
@@ -106,6 +108,46 @@ def test_one_actor_is_packed_by_the_code_that_packs_several() -> None:
         snapshot.pack_actors(table, np.zeros(0, np.int64), np.zeros(0, snapshot.SIGNAL))
         signatures: list[Any] = [kernel.signatures for kernel in kernels]  # type: ignore[attr-defined]
         assert list(map(len, signatures)) == [1, 1, 1]
+
+
+def test_a_start_without_warm_up_expects_what_one_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compiled, "FOLDER", tmp_path)
+    assert warm_start.read_list() == frozenset()
+    needed = {"one-0a": "lookup.nearest(float64)", "two-0b": "lookup.height(float64)"}
+    # what is not on disk is compiled at every start: the warm-up stays
+    (tmp_path / "one-0a").touch()
+    warm_start.write_list(needed)
+    assert warm_start.read_list() == frozenset()
+    (tmp_path / "two-0b").touch()
+    warm_start.write_list(needed)
+    assert warm_start.read_list() == set(needed.values())
+    notice = CompilationNotice()
+    notice.expected, notice.is_ready = warm_start.read_list(), True
+    notice("lookup.nearest(float64)", True)
+    assert capsys.readouterr().err == ""
+    notice("lookup.nearest(int64)", True)
+    notice("lookup.height(float64)", False)
+    assert capsys.readouterr().err.splitlines() == [
+        "carlite: loaded lookup.nearest in mid-session",
+        "carlite: compiling lookup.height in mid-session",
+    ]
+
+
+@pytest.mark.parametrize("damage", [b"", b"[1]", b"{}", b"\xff", b'{"one-0a": 3}', None])
+def test_a_damaged_list_is_none(
+    damage: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "FOLDER", tmp_path)
+    (tmp_path / "one-0a").touch()
+    warm_start.write_list({"one-0a": "lookup.nearest(float64)"})
+    assert warm_start.read_list()
+    if damage is None:  # a function that was removed
+        (tmp_path / "one-0a").unlink()
+    else:
+        warm_start.build_list_path().write_bytes(damage)
+    assert not {*warm_start.read_list()} & {"lookup.nearest(float64)"}
 
 
 @pytest.mark.thorough
