@@ -9,13 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.collection import (
-    ATTEMPT_KEY,
-    CASE,
-    CampaignCollection,
-    make_row_key,
-    parse_attempt_key,
-)
+from analysis.campaign_labels import parse_attempt_key
+from analysis.collection import ATTEMPT_KEY, CASE, CampaignCollection, make_row_key
 from harness.records.arms import SHOWN_APART, Arm
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords

@@ -25,13 +25,21 @@ from analysis.arms import (
 )
 from analysis.attempt import COUNTED, METRIC_UNITS, SPANS, check_text, escape_surrogates
 from analysis.broken import BrokenRecord, read_record
+from analysis.campaign_labels import (
+    CAMPAIGN,
+    UNKNOWN_TOWN,
+    add_campaign_labels,
+    label_campaigns,
+    parse_attempt_key,
+)
 from analysis.campaign_notes import WARNING_PREFIX, describe_campaigns
 from analysis.hazards import describe_hazards_not_run, make_hazard_columns
 from analysis.routes import RouteWay, read_route_ways, resolve_geometries
 from analysis.statistics.intervals import FEWEST_RESAMPLED_ROUTES
 from analysis.surrogates import ALONG, REACHED, SURROGATE_COLUMNS, add_oracle_columns
 from harness.common.errors import UserError
-from harness.records.arms import CORE, NONE, Arm, list_varying_factors
+from harness.common.progress_bar import EstimatedBar
+from harness.records.arms import CORE, Arm, list_varying_factors
 from harness.records.decided import DECIDED_BY
 from harness.records.keys import AttemptKey
 from harness.records.ledger import get_line_key as ledger_key
@@ -42,11 +50,7 @@ from harness.types.record_names import IRRELEVANT_SETTINGS
 ATTEMPT_KEY = ["arm", "route", "seed"]
 CASE = "case"
 """The column with the number of a violation in its campaign; 0 for none."""
-CAMPAIGN = "campaign"
-"""The factor of arms whose campaigns are compared; its values are their numbers and folders."""
 RESERVED = ("source", "cluster", "try", CASE, CAMPAIGN)
-UNKNOWN_TOWN = "?"
-"""The town of a route that is not in its campaign's folder."""
 UNPACKED = "unpacked, so that what needs boxes, messages or tracks is left out of all tables"
 MISSING = [*ATTEMPT_KEY, "source", "ending", "message"]
 
@@ -100,17 +104,6 @@ class CampaignCollection:
         return list_varying_factors(self.arms)
 
 
-def parse_attempt_key(arm: str, route: str, seed: int) -> AttemptKey:
-    """Return the attempt of a row, as its campaign has it: without the factor of campaigns.
-
-    Args:
-        arm: its name in the table.
-        route: its name.
-        seed: of the attempt.
-    """
-    return AttemptKey(Arm.parse_name(arm).replace_factors(**{CAMPAIGN: NONE}), route, seed)
-
-
 def make_row_key(key: AttemptKey) -> tuple[str, str, int]:
     """Return an attempt as rows name it."""
     return str(key.arm), key.route, key.seed
@@ -123,6 +116,7 @@ def collect_campaigns(
     pooled: bool = True,
     whole: bool = False,
     partners: bool = False,
+    bar: EstimatedBar | None = None,
 ) -> CampaignCollection:
     """Read campaigns; carlite and CARLA are pooled only if `mixed` is true.
 
@@ -136,6 +130,7 @@ def collect_campaigns(
         pooled: whether folders with the same attempts are compared with each other.
         whole: whether every table of every attempt is checked.
         partners: whether pair partners of broken records stay.
+        bar: that shows how many results were read; None: nothing is shown.
 
     Raises:
         UserError: folders that cannot be read together.
@@ -149,7 +144,12 @@ def collect_campaigns(
     clusters = resolve_route_clusters(ways)
     factors = collect_factors(key.arm for attempts in finished for key in attempts)
     # a row for each result; broken records and their partners leave the table
-    rows, problems = read_attempt_rows(campaigns, finished, clusters, whole=whole)
+    if bar is not None:
+        bar.begin_stage("results", sum(map(len, finished)))
+    on_result = bar.advance if bar is not None else ignore_result
+    rows, problems = read_attempt_rows(
+        campaigns, finished, clusters, whole=whole, on_result=on_result
+    )
     rows = [add_factor_values(row, factors, campaigns) for row in rows]
     attempts = number_violations(pd.DataFrame(rows) if rows else make_empty_attempts())
     attempts, left_out = drop_broken_attempts(attempts, problems, partners=partners)
@@ -186,56 +186,8 @@ def collect_campaigns(
     )
 
 
-def label_campaigns(
-    campaigns: Sequence[CampaignRecords],
-    finished: Sequence[Mapping[AttemptKey, Path]],
-    clusters: Mapping[tuple[int, str], str],
-) -> tuple[str, ...]:
-    """Return the names of campaigns that hold the same attempt; none if all attempts differ.
-
-    Where a folder has no routes its town is not known, and might be any: this is refused.
-    """
-    # attempts that more than one folder holds
-    holders: dict[AttemptKey, list[int]] = {}
-    for index, keys in enumerate(finished):
-        for key in keys:
-            holders.setdefault(key, []).append(index)
-    shared = False
-    # the same name in two towns is another attempt
-    for key, places in ((key, places) for key, places in holders.items() if len(places) > 1):
-        towns = [clusters.get((n, key.route), UNKNOWN_TOWN).partition("/")[0] for n in places]
-        if UNKNOWN_TOWN in towns:
-            folders = ", ".join(str(campaigns[n].folder) for n in places)
-            raise UserError(
-                f"{folders}: {key} is in more than one folder, and one has no routes folder to"
-                " compare by; give one"
-            )
-        shared |= len(set(towns)) < len(towns)
-    width = len(str(len(campaigns)))
-    names = [escape_surrogates(campaign.folder.resolve().name) for campaign in campaigns]
-    return tuple(f"{n:0{width}} {name}" for n, name in enumerate(names, 1)) if shared else ()
-
-
-def add_campaign_labels(
-    frame: pd.DataFrame, labels: Sequence[str], factors: Sequence[str] | None = None
-) -> pd.DataFrame:
-    """Return rows whose arms have their campaign's name as a factor, and a column for it."""
-    if not labels:
-        return frame
-    names = [labels[source] for source in frame["source"]]
-    arms = [
-        str(Arm.parse_name(arm).replace_factors(**{CAMPAIGN: name}))
-        for arm, name in zip(frame["arm"], names, strict=True)
-    ]
-    frame = frame.assign(arm=arms)
-    if factors is not None and factors[0] in frame:
-        frame.insert(list(frame.columns).index(factors[-1]) + 1, CAMPAIGN, names)
-    return frame
-
-
-def restore_arm_names(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return attempts whose arms are called as in their campaigns."""
-    return attempts.assign(arm=[str(parse_attempt_key(arm, "", 0).arm) for arm in attempts["arm"]])
+def ignore_result() -> None:
+    """Show nothing."""
 
 
 def read_attempt_rows(
@@ -244,6 +196,7 @@ def read_attempt_rows(
     clusters: Mapping[tuple[int, str], str],
     *,
     whole: bool,
+    on_result: Callable[[], None],
 ) -> tuple[list[dict[str, Any]], list[BrokenRecord]]:
     """Return a row for each result that can be read, and the broken records."""
     rows: list[dict[str, Any]] = []
@@ -259,6 +212,7 @@ def read_attempt_rows(
                 problems.append(
                     BrokenRecord(campaign=index, cluster=cluster, key=key, reason=reason)
                 )
+            on_result()
     return rows, problems
 
 

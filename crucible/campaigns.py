@@ -17,7 +17,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.collection import CampaignCollection, collect_campaigns, parse_attempt_key
+from analysis.campaign_labels import parse_attempt_key
+from analysis.collection import CampaignCollection, collect_campaigns
 from harness.common.environments import build_child_environment
 from harness.common.errors import UserError
 from harness.common.subprocesses import build_module_command, describe_exit

@@ -14,6 +14,7 @@ from analysis.commands.options import (
     read_collection,
     resolve_output_folder,
 )
+from analysis.commands.progress import show_passes
 from analysis.report.html import format_counted_noun
 from analysis.tables.attacks import (
     DRIVES_FILE,
@@ -54,7 +55,8 @@ def run_attacks_command(options: argparse.Namespace) -> int:
     collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)
-    drives = collect_attack_drives(collection)
+    with show_passes(collection) as watched:
+        drives = collect_attack_drives(watched)
     measures = build_attack_frame(drives)
     out = resolve_output_folder(options, collection)
     write_frame(measures, out, "attacks", ["csv"])

@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.arms import format_short_arm_name, list_arms, match_arms
-from analysis.collection import CampaignCollection, collect_campaigns, refuse_duplicate_attempts
+from analysis.collection import CampaignCollection, refuse_duplicate_attempts
 from analysis.commands.options import (
     add_mixing_option,
     add_out_option,
     describe_command,
     resolve_output_folder,
 )
+from analysis.commands.progress import read_campaigns
 from analysis.comparison import (
     COMPARED_SURROGATES,
     ArmComparison,
@@ -127,7 +128,7 @@ def run_compare_command(options: argparse.Namespace) -> int:
             folder.resolve(): folder for folder in [*pool, *(d for d, _ in named + clean if d)]
         }.values()
     )
-    collection = collect_campaigns(folders, options.mix_simulators, pooled=False)
+    collection = read_campaigns(folders, options.mix_simulators, pooled=False)
     for note in collection.notes:
         print_escaped_line(note)
     # the sides, in pairs

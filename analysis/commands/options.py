@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.collection import CampaignCollection, collect_campaigns
+from analysis.collection import CampaignCollection
+from analysis.commands.progress import read_campaigns
 from harness.common.errors import UserError
 from harness.common.files import LINK
 from harness.common.suggestions import describe_unknown_name
@@ -98,7 +99,7 @@ def read_collection(options: argparse.Namespace, whole: bool) -> CampaignCollect
     Raises:
         UserError: a folder is none of a campaign, or two do not go together.
     """
-    return collect_campaigns(options.folders, options.mix_simulators, whole=whole)
+    return read_campaigns(options.folders, options.mix_simulators, whole=whole)
 
 
 def resolve_output_folder(options: argparse.Namespace, collection: CampaignCollection) -> Path:

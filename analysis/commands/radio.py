@@ -15,6 +15,7 @@ from analysis.commands.options import (
     read_collection,
     resolve_output_folder,
 )
+from analysis.commands.progress import show_passes
 from analysis.drawing.svg import render_svg_file
 from analysis.figures.connected_shares import find_share_lines, render_share_figures
 from analysis.figures.heard import render_heard_map
@@ -67,7 +68,8 @@ def run_radio_command(options: argparse.Namespace) -> int:
     collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)
-    tables = build_radio_tables(collection)
+    with show_passes(collection) as watched:
+        tables = build_radio_tables(watched)
     campaign, key = find_mapped_attempt(collection, options.attempt)
     figures = {"radio-map": render_heard_map(campaign, key)}
     load = next(table for table in tables if table.name == "radio_load")

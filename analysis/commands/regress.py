@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,7 @@ from analysis.commands.options import (
     resolve_output_folder,
     select_plain_formats,
 )
+from analysis.commands.progress import show_passes
 from analysis.regression.by_condition import ConditionFits, fit_condition
 from analysis.regression.estimators import TIMING_FAIR, RegressionFit, format_ratio
 from analysis.regression.sample import read_attempts_table
@@ -87,10 +89,11 @@ def run_regress_command(options: argparse.Namespace) -> int:
     for system in systems or ():
         if system not in there:
             raise UserError(f"--systems: {describe_unknown_name('system', system, there)}")
-    findings = [
-        fit_condition(attempts, condition, systems, collection)
-        for condition in group_arms_by_setting(list_arms(attempts))
-    ]
+    with show_passes(collection) if collection else nullcontext() as watched:
+        findings = [
+            fit_condition(attempts, condition, systems, watched)
+            for condition in group_arms_by_setting(list_arms(attempts))
+        ]
     for fits in findings:
         show_condition_fits(fits)
     if not findings:

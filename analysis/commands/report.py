@@ -9,7 +9,7 @@ from pathlib import Path
 from analysis.arms import group_arms_by_setting, list_arms
 from analysis.campaign_notes import WARNING_PREFIX
 from analysis.cases import build_case_table
-from analysis.collection import CampaignCollection
+from analysis.collection import CampaignCollection, collect_campaigns
 from analysis.commands.options import (
     FORMATS,
     add_folders_argument,
@@ -17,7 +17,6 @@ from analysis.commands.options import (
     add_out_option,
     add_results_only_option,
     describe_command,
-    read_collection,
     resolve_output_folder,
 )
 from analysis.commands.regress import build_diagnostics_table, build_fits_table
@@ -70,7 +69,9 @@ def run_report_command(options: argparse.Namespace) -> int:
         CampaignRecords(folder)
     # results are read, then drives: only then the number of steps is known
     with show_bar("results", 1, console=console) as bar:
-        collection = read_collection(options, whole=not options.results_only)
+        collection = collect_campaigns(
+            options.folders, options.mix_simulators, whole=not options.results_only, bar=bar
+        )
         parts = plan_report(collection, options.results_only)
         steps = sum(part.items for part in parts)
         pieces = [units for part in parts for units in part.list_pieces()]

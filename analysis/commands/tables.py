@@ -22,6 +22,7 @@ from analysis.commands.options import (
     resolve_output_folder,
     select_plain_formats,
 )
+from analysis.commands.progress import show_passes
 from analysis.drawing.svg import render_svg_file
 from analysis.figures.perception import group_along_route_panels, render_along_route_figure
 from analysis.sampled import build_sampling_frame
@@ -62,7 +63,8 @@ def run_tables_command(options: argparse.Namespace) -> int:
     formats = parse_formats(options.format)
     collection = read_collection(options, whole=not options.results_only)
     out = resolve_output_folder(options, collection)
-    tables = build_all_tables(collection, options.results_only)
+    with show_passes(collection) as watched:
+        tables = build_all_tables(watched, options.results_only)
     write_all_tables(collection, tables, out, formats)
     for note in collection.notes:
         print_escaped_line(note)

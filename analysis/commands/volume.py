@@ -14,6 +14,7 @@ from analysis.commands.options import (
     read_collection,
     resolve_output_folder,
 )
+from analysis.commands.progress import show_passes
 from analysis.report.html import format_counted_noun
 from analysis.tables.volumes import build_volume_frame, list_volume_notes
 from analysis.tables.writing import write_frame
@@ -50,7 +51,8 @@ def run_volume_command(options: argparse.Namespace) -> int:
     collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)
-    volumes = build_volume_frame(collection)
+    with show_passes(collection) as watched:
+        volumes = build_volume_frame(watched)
     if volumes.empty:
         raise UserError(f"{collection.folder}: no drive has a message")
     out = resolve_output_folder(options, collection)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from analysis.collection import CAMPAIGN
+from analysis.campaign_labels import CAMPAIGN
 from analysis.contrasts import ALPHA, BY, DISTURBED, FEWEST_DIFFERING_ROUTES, ArmContrasts
 from analysis.declaration import FamilyDeclaration
 from analysis.regression.by_condition import ConditionFits

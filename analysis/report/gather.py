@@ -9,8 +9,9 @@ import pandas as pd
 
 from analysis.arms import group_arms_by_setting, list_arms
 from analysis.attempt import escape_surrogates
+from analysis.campaign_labels import restore_arm_names
 from analysis.cases import ViolationCase, list_violation_cases, select_shown_cases
-from analysis.collection import ATTEMPT_KEY, CampaignCollection, make_row_key, restore_arm_names
+from analysis.collection import ATTEMPT_KEY, CampaignCollection, make_row_key
 from analysis.contrasts import ArmContrasts, compute_contrasts
 from analysis.declaration import FamilyDeclaration, declare_tests
 from analysis.drawing.canvas import Canvas

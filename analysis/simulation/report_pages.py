@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_float_dtype
 
-from analysis.collection import CAMPAIGN, CampaignCollection, make_empty_attempts
+from analysis.campaign_labels import CAMPAIGN
+from analysis.collection import CampaignCollection, make_empty_attempts
 from analysis.contrasts import DISTURBED, compute_contrasts
 from analysis.declaration import FamilyDeclaration, declare_tests
 from analysis.regression.by_condition import ConditionFits

@@ -11,7 +11,8 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 
-from analysis.collection import CAMPAIGN, CampaignCollection
+from analysis.campaign_labels import CAMPAIGN
+from analysis.collection import CampaignCollection
 from analysis.comparison import ArmComparison, estimate_difference
 from analysis.contrasts import BY, ArmContrasts
 from analysis.statistics.intervals import NO_ESTIMATE

@@ -196,8 +196,9 @@ class EstimatedBar:
             total if units is None else sum(units), seconds=seconds, pieces=units
         )
         self._total, self._done = total, 0
-        self._progress.update(
-            self._task, description=name, total=total, completed=0, forecast=self._forecast
+        # a task that was finished is not any more, even if it has as many items again
+        self._progress.reset(
+            self._task, total=total, completed=0, description=name, forecast=self._forecast
         )
 
     def rename(self, name: str) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.collection import UNKNOWN_TOWN, refuse_duplicate_attempts, resolve_route_clusters
+from analysis.campaign_labels import UNKNOWN_TOWN
+from analysis.collection import refuse_duplicate_attempts, resolve_route_clusters
 from analysis.hazards import HAZARDS
 from analysis.routes import read_route_ways
 from analysis.tables.table import EstimatesTable

@@ -15,6 +15,7 @@ from analysis.commands.options import (
     read_collection,
     resolve_output_folder,
 )
+from analysis.commands.progress import show_passes
 from analysis.drawing.svg import render_svg_file
 from analysis.regression.estimators import format_ratio
 from analysis.report.html import format_counted_noun
@@ -61,7 +62,8 @@ def run_effects_command(options: argparse.Namespace) -> int:
     collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)
-    study = build_effects_study(collection)
+    with show_passes(collection) as watched:
+        study = build_effects_study(watched)
     out = resolve_output_folder(options, collection)
     # tables
     frames = {

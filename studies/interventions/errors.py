@@ -17,6 +17,7 @@ from analysis.commands.options import (
     describe_command,
     read_collection,
 )
+from analysis.commands.progress import show_passes
 from analysis.comparison import find_named_arm
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
@@ -74,7 +75,8 @@ def run_errors_command(options: argparse.Namespace) -> int:
         "rule": settings.rule,
         "folders": [campaign.folder.resolve().name for campaign in collection.campaigns],
     }
-    model = measure_errors(iterate_arm_drives(collection, arm), settings, source)
+    with show_passes(collection) as watched:
+        model = measure_errors(iterate_arm_drives(watched, arm), settings, source)
     write_whole(options.out, lambda file: file.write_text(model.format_text(), encoding="ascii"))
     show_error_model(model)
     print_escaped_line(f"{options.out} is written")

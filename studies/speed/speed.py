@@ -15,6 +15,7 @@ from analysis.commands.options import (
     read_collection,
     resolve_output_folder,
 )
+from analysis.commands.progress import show_passes
 from analysis.drawing.svg import render_svg_file
 from analysis.tables.staleness import SPEED_SUMS, sum_speeds
 from analysis.tables.writing import write_frame, write_text
@@ -61,7 +62,8 @@ def run_speed_command(options: argparse.Namespace) -> int:
     collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)
-    drives = add_speed_sums(collection)
+    with show_passes(collection) as watched:
+        drives = add_speed_sums(watched)
     study = pair_study(drives)
     if not study.pairs:
         raise UserError(
