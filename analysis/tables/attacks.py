@@ -247,8 +247,7 @@ def sum_security(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]
     """Return an attempt's sums over planning steps; 0 of tables that it does not have."""
     sums = dict.fromkeys(SUMS, 0.0)
     sums["steps"] = float(len(read_checked_table(campaign, "frames", key)))
-    place = campaign.find_attempts()[key]
-    if (place / "attacks.parquet").exists():
+    if campaign.has_table("attacks", key):
         attacks = read_checked_table(campaign, "attacks", key)
         for name in ("added", "stopped", "believed", "gone", "missed"):
             sums[name] = float(attacks[name].sum())
@@ -258,7 +257,7 @@ def sum_security(campaign: CampaignRecords, key: AttemptKey) -> dict[str, float]
             sums["losses"] = float(attacks["loss_before"].notna().sum())
             for name in ("loss_before", "loss_after"):
                 sums[name] = float(attacks[name].sum())
-    if (place / "defences.parquet").exists():
+    if campaign.has_table("defences", key):
         judged = read_checked_table(campaign, "defences", key)
         honest = judged[~judged["lies"].astype(bool)]
         messages = honest.groupby(["frame", "sender"], observed=True)

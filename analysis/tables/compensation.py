@@ -63,7 +63,7 @@ def sum_compensation(
     campaign: CampaignRecords, key: AttemptKey
 ) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield the sums of an attempt over its boxes, by class; nothing without a compensation."""
-    if not (campaign.find_attempts()[key] / "compensated.parquet").exists():
+    if not campaign.has_table("compensated", key):
         return
     residuals = measure_attempt_residuals(campaign, key)
     for name in CLASSES:

@@ -316,6 +316,40 @@ def estimate_class_mean_precision(
     )
 
 
+@dataclass(frozen=True)
+class ThresholdCounts:
+    """What each threshold adds to the one before it, by route: (routes, thresholds) each."""
+
+    detected: Floats
+    right: Floats
+
+
+def count_thresholds(
+    scores: Floats, correct: Mask, *, cluster: Integers, routes: int
+) -> ThresholdCounts:
+    """Return the detections that each threshold adds; the precision is highest at one of them.
+
+    Below a correct detection, wrong ones lower the precision and leave the recall as it is. So the
+    thresholds are the scores of correct detections, and no other ones.
+
+    Args:
+        scores: (detections,) descending; equal ones stand and fall together.
+        correct: (detections,).
+        cluster: (detections,) number of the route.
+        routes: how many there are.
+    """
+    # a threshold cannot part equal scores: number the scores, the best is 0
+    rank = np.cumsum(np.diff(scores, prepend=scores[:1]) != 0)
+    thresholds = np.unique(rank[correct])
+    # the threshold from which on a detection counts; those below the last one never do
+    column = np.searchsorted(thresholds, rank)
+    kept = column < len(thresholds)
+    detected, right = np.zeros((2, routes, len(thresholds)))
+    np.add.at(detected, (cluster[kept], column[kept]), 1.0)
+    np.add.at(right, (cluster[correct], column[correct]), 1.0)
+    return ThresholdCounts(detected=detected, right=right)
+
+
 def compute_eleven_point_precision(
     scores: Floats, correct: Mask, *, cluster: Integers, truths: Floats, weights: Floats
 ) -> Floats:
@@ -333,25 +367,21 @@ def compute_eleven_point_precision(
     Returns:
         (resamples,)
     """
-    # the last row of each score: a threshold cannot part equal scores
-    last = np.flatnonzero(np.diff(scores, append=np.nan) != 0)
+    counts = count_thresholds(scores, correct, cluster=cluster, routes=len(truths))
     precisions = []
     for start in range(0, len(weights), AT_ONCE):
         some = weights[start : start + AT_ONCE]
         there = some @ truths
-        if not len(scores):
-            precisions.append(np.where(there > 0, 0.0, np.nan))
-            continue
-        # (AT_ONCE, detections): how often each detection counts in each resample
-        of_rows = some[:, cluster]
-        right = np.cumsum(of_rows * correct, axis=1)[:, last]
-        detected = np.cumsum(of_rows, axis=1)[:, last]
+        # (AT_ONCE, thresholds): how many detections count in each resample
+        right = np.cumsum(some @ counts.right, axis=1)
+        detected = np.cumsum(some @ counts.detected, axis=1)
         precision = np.divide(right, detected, out=np.zeros_like(right), where=detected > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             recall = right / there[:, None]
         # the highest precision at a recall of 0, 0.1, ... 1 or more
         points = [
-            np.where(recall >= level, precision, 0).max(axis=1) for level in np.arange(11) / 10
+            np.where(recall >= level, precision, 0).max(axis=1, initial=0)
+            for level in np.arange(11) / 10
         ]
         precisions.append(np.where(there > 0, np.mean(points, axis=0), np.nan))
     return np.concatenate(precisions)

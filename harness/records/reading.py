@@ -157,6 +157,15 @@ class CampaignRecords:
         """
         return read_json_object(self._get_folder(key) / "timing.json", within=self.folder)
 
+    def has_table(self, name: str, key: AttemptKey) -> bool:
+        """Return whether an attempt has a table that not every attempt has.
+
+        Args:
+            name: such as `compensated`.
+            key: a finished attempt.
+        """
+        return (self._get_folder(key) / f"{name}.parquet").exists()
+
     def read_attempt_table(self, name: str, key: AttemptKey) -> pd.DataFrame:
         """Return one table of an attempt.
 
