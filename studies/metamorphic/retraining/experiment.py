@@ -32,7 +32,7 @@ from studies.metamorphic.running.generation import (
     KeepRule,
     generate_recordings,
 )
-from studies.metamorphic.running.study import THREADS, OfflineStudy, run_study
+from studies.metamorphic.running.study import FIRST_MOMENT, THREADS, OfflineStudy, run_study
 
 TRAINING_GUIDES = (RANDOM_GUIDE, "vgt", "v2xgen")
 BUDGETS: tuple[Budget, ...] = ("frames", "objects")
@@ -116,13 +116,34 @@ def split_recordings(experiment: RetrainingExperiment) -> dict[str, Path]:
             f"{experiment.recordings}: {len(known)} scenarios; {EVERY} or more are needed to train,"
             " to choose and to test on others"
         )
+    parts = split_scenarios(known)
+    # refused before anything is written or trained
+    refuse_untestable(experiment.recordings, parts[TEST])
     folders = {}
-    for name, chosen in split_scenarios(known).items():
+    for name, chosen in parts.items():
         folders[name] = experiment.folder / name
         folders[name].mkdir(parents=True, exist_ok=True)
         for scenario in chosen:
             place_scenario(scenario, folders[name])
     return folders
+
+
+def refuse_untestable(recordings: Path, tested: list[RecordedScenario]) -> None:
+    """Refuse scenarios of which the test could use none: each of its scenes has earlier ones.
+
+    Args:
+        recordings: named by the refusal.
+        tested: the scenarios of the test.
+    """
+    lengths = [
+        len(scenario.list_moments(ego)) for scenario in tested for ego in scenario.list_egos()
+    ]
+    longest = max(lengths, default=0)
+    if longest <= FIRST_MOMENT:
+        raise UserError(
+            f"{recordings}: the scenarios of the test have {longest} moments or fewer;"
+            f" {FIRST_MOMENT + 1} or more are needed (crucible collect --looks)"
+        )
 
 
 def place_scenario(scenario: RecordedScenario, folder: Path) -> None:

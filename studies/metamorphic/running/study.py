@@ -79,6 +79,8 @@ BLOCK = 5
 """Scenes that are computed together."""
 SCENE_POLL = 0.5
 """Seconds after which it is looked again how many scenes are computed."""
+FIRST_MOMENT = 2
+"""The first moment of a scenario that is a scene: operators of latency need two earlier ones."""
 THREADS = {"OMP_NUM_THREADS": "1", "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
 Done = Callable[[int], object]
 """Is called with how many more are done."""
@@ -125,7 +127,7 @@ class OfflineStudy:
 
         With saved tests, all of their scenes.
         """
-        known = list_scene_sources(list(self.recordings), first_moment=2)
+        known = list_scene_sources(list(self.recordings), first_moment=FIRST_MOMENT)
         if not known:
             raise UserError(f"{self.recordings[0]}: no scenario has three moments")
         order = make_named_stream(self.seed, "scenes").permutation(len(known))

@@ -30,6 +30,16 @@ def test_no_scenario_is_in_two_parts(scenes: Path) -> None:
     assert EVERY == 4
 
 
+def test_scenes_that_cannot_be_tested_are_refused_before_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few, out = record(tmp_path, 4, moments=2), tmp_path / "retraining"
+    assert main(["metamorphic", "retrain", "--scenes", str(few), "--out", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "have 2 moments or fewer; 3 or more are needed" in line
+    assert not out.exists()
+
+
 @pytest.mark.thorough
 def test_all_arms_are_trained_once_and_tested(scenes: Path, tmp_path: Path) -> None:
     out = tmp_path / "retraining"
