@@ -39,8 +39,8 @@ class DrivenAgent:
         self._geodesy: Any = importlib.import_module("geodesy")
         self._carla_data: Any = importlib.import_module("carla_data")
         model_redirect: Any = importlib.import_module("model_redirect")
-        substitutes: Any = importlib.import_module("substitutes")
-        substitutes.restore_numpy_names()
+        self._substitutes: Any = importlib.import_module("substitutes")
+        self._substitutes.restore_numpy_names()
         ours = [sys.path.pop(0), sys.path.pop(0)]
         sys.path[:0] = words["paths"]
         sys.path += ours
@@ -57,7 +57,7 @@ class DrivenAgent:
         if self._lists_egos and not self._opens_world:
             self._stand_ins.show_that_ego_drives()
         if "torch" in sys.modules:
-            substitutes.send_cuda_to_processor()
+            self._substitutes.send_cuda_to_processor()
         self._agent: Any = None
         self._world: Any = None
 
@@ -72,6 +72,9 @@ class DrivenAgent:
             self._open_world(self._server)
         plan = self._make_plan(arrays["route"], arrays["options"])
         self._set_up(words["config"], plan)
+        # what the agent or its setup imported may be newer than the agent
+        if "matplotlib" in sys.modules:
+            self._substitutes.restore_matplotlib_names()
         listed = list(self._agent.sensors())
         self._maps = [spec["id"] for spec in listed if spec.get("type") == MAP]
         plain = [to_plain_words(spec) for spec in listed]
@@ -96,7 +99,7 @@ class DrivenAgent:
         data = {name + number: (frame, {"opendrive": self._map}) for name in self._maps}
         for name, kind in words["readings"]:
             value = arrays[name]
-            read = self._read_speed(float(value[0])) if kind == SPEED else value.copy()
+            read = self._read_speed(np.float64(value[0])) if kind == SPEED else value.copy()
             data[name + number] = (frame, read)
         control = self._agent.run_step(data, timestamp)
         if self._lists_egos:
@@ -119,8 +122,8 @@ class DrivenAgent:
         if getattr(self._agent, "hero_actor", self) is None and hasattr(self._agent, "get_hero"):
             self._agent.get_hero()
 
-    def _read_speed(self, speed: float) -> dict[str, Any]:
-        """Return what the speedometer gives, m/s."""
+    def _read_speed(self, speed: Any) -> dict[str, Any]:
+        """Return what the speedometer gives, m/s: a number of numpy's, as the Leaderboard has it."""
         read: dict[str, Any] = {"speed": speed}
         if self._lists_egos:
             read["move_state"] = {"speed": speed}
@@ -218,8 +221,12 @@ def to_plain_words(spec: Any) -> dict[str, Any]:
 
 
 def take_only_control(controls: Any) -> Any:
-    """Return the control of the only ego out of the list that an agent of V2Xverse's form gives."""
-    if not isinstance(controls, (list, tuple)) or len(controls) != 1:
+    """Return the control of the only ego out of what an agent of V2Xverse's form gives.
+
+    That is a list, or a dict by the ego's number: V2Xverse's scenario manager takes both, and
+    CoLMDriver's agent gives both.
+    """
+    if not isinstance(controls, (list, tuple, dict)) or len(controls) != 1:
         raise TypeError(f"run_step returned {type(controls).__name__}, not a list of one control")
     return controls[0]
 
