@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -147,6 +148,15 @@ def open_server(port: int) -> ThreadingHTTPServer:
     return server
 
 
+def open_or_refuse(port: int) -> ThreadingHTTPServer:
+    """Return a server; one line and exit code 2 if the port cannot be had."""
+    try:
+        return open_server(port)
+    except OSError as problem:
+        print(f"port {port}: {problem.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
 def read_options(given: list[str] | None = None) -> argparse.Namespace:
     """Return what the command line says."""
     parser = argparse.ArgumentParser(description="Answer CoLMDriver's questions by a rule.")
@@ -157,18 +167,16 @@ def read_options(given: list[str] | None = None) -> argparse.Namespace:
         default=[1111, 8888],
         help="on loopback; the default is what colmdriver_config.yaml has: 1111 8888",
     )
-    return parser.parse_args(given)
+    options = parser.parse_args(given)
+    for port in options.ports:
+        if not 0 <= port < 2**16:
+            parser.error(f"--ports {port}: must be from 0 (a free one) to {2**16 - 1}")
+    return options
 
 
 def main() -> None:
     """Serve until interrupted."""
-    servers = []
-    for port in read_options().ports:
-        try:
-            servers.append(open_server(port))
-        except OSError as problem:
-            raise SystemExit(f"port {port}: {problem.strerror}") from None
-    for server in servers:
+    for server in [open_or_refuse(port) for port in read_options().ports]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"answering at http://{LOOPBACK}:{server.server_address[1]}/v1", flush=True)
     try:

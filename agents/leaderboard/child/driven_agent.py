@@ -123,7 +123,7 @@ class DrivenAgent:
             self._agent.get_hero()
 
     def _read_speed(self, speed: Any) -> dict[str, Any]:
-        """Return what the speedometer gives, m/s: a number of numpy's, as the Leaderboard has it."""
+        """Return what the speedometer gives, m/s: a number of numpy's, as in the Leaderboard."""
         read: dict[str, Any] = {"speed": speed}
         if self._lists_egos:
             read["move_state"] = {"speed": speed}
