@@ -116,9 +116,9 @@ def test_its_constructor_takes_the_configuration_and_the_number(tmp_path: Path) 
 PLOTTING = """
 import carla
 from leaderboard.autoagents.autonomous_agent import AutonomousAgent
+from matplotlib import cm, pyplot
 class Plotting(AutonomousAgent):
     def setup(self, path_to_conf_file):
-        from matplotlib import cm, pyplot
         self.map, self.figure = cm.get_cmap("viridis"), pyplot.figure(figsize=(2, 1), dpi=10)
     def run_step(self, data, timestamp):
         self.figure.canvas.draw()
@@ -133,7 +133,7 @@ def test_an_agent_finds_the_names_that_matplotlib_had(tmp_path: Path) -> None:
     agent.open_attempt(PLACE, seed=3, route=make_route())
     control = agent.step(make_observation(0), ()).control
     # 20 x 10 pixels of three colours; an opaque colour of the map
-    assert (control.throttle, control.brake) == (0.6, 1.0)
+    assert (control.throttle, control.brake) == pytest.approx((0.6, 1.0))
 
 
 @pytest.mark.thorough

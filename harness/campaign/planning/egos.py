@@ -40,7 +40,7 @@ from harness.records.arms import (
     SAME_SYSTEM,
     Arm,
 )
-from harness.types.agent_sensors import brings_sensors
+from harness.types.agent_sensors import brings_sensors, steers_all
 from harness.types.drivers import is_drivable_system, is_intending_driver, is_scalable_system
 from harness.types.systems import is_perceiving_system
 
@@ -78,7 +78,8 @@ def refuse_with_several_egos(
                 f" ({change.name}); choose another condition"
             )
         named = settings["system"][arm.system]["_target_"]
-        if brings_sensors(find_class(named, f"system.{arm.system}")):
+        kind = find_class(named, f"system.{arm.system}")
+        if brings_sensors(kind) and not steers_all(kind):
             raise UserError(
                 f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
                 " system"
