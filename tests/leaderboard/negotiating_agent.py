@@ -2,8 +2,8 @@
 
 It is of V2Xverse's form, asks every fourth step, and gives a dict of its last controls in between.
 Each model has an address of its own, in NEGOTIATING_AGENT_URLS. The planner is sent text and a
-picture as a data URL; the negotiator is asked three times, for a message of each vehicle, for each
-vehicle's speed as JSON, and for a score. The second vehicle is made up.
+picture as a data URL; the negotiator is asked for a message of each vehicle, for each vehicle's
+speed as JSON, and for a score. With one ego, the second vehicle is made up.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from typing import Any
 import carla
 from leaderboard.autoagents.autonomous_agent import (  # type: ignore[import-not-found]
     AutonomousAgent,
+)
+from srunner.scenariomanager.carla_data_provider import (  # type: ignore[import-not-found]
+    CarlaDataProvider,
 )
 
 SKIPPED = 4
@@ -47,6 +50,7 @@ class NegotiatingAgent(AutonomousAgent):  # type: ignore[misc]
             for url in (self.planner, self.negotiator, self.negotiator)
         }
         self.controls: dict[int, Any] = {}
+        self.egos = range(ego_vehicles_num)
         self.count = -1
 
     def sensors(self) -> list[dict[str, Any]]:
@@ -61,11 +65,16 @@ class NegotiatingAgent(AutonomousAgent):  # type: ignore[misc]
         self.count += 1
         if self.count % SKIPPED:
             return self.controls
-        speed = data["speed_0"][1]["move_state"]["speed"]
-        agreed = self.negotiate() if self.count % (2 * SKIPPED) == 0 else None
-        chosen = self.plan(data["rgb_front_0"][1], speed.tolist(), agreed)
-        self.controls[0] = carla.VehicleControl(throttle=THROTTLES[chosen])
-        return list(self.controls.values())
+        agreed = self.negotiate() if self.count % (2 * SKIPPED) == 0 else {}
+        for ego in self.egos:
+            there = CarlaDataProvider.get_hero_actor(hero_id=ego) is not None
+            assert there == (f"rgb_front_{ego}" in data)
+            if there:
+                speed = data[f"speed_{ego}"][1]["move_state"]["speed"]
+                picture = data[f"rgb_front_{ego}"][1]
+                chosen = self.plan(picture, speed.tolist(), agreed.get(ego))
+                self.controls[ego] = carla.VehicleControl(throttle=THROTTLES[chosen])
+        return [self.controls[ego] for ego in self.egos]
 
     def plan(self, picture: Any, speed: float, agreed: str | None) -> str:
         url = "data:image/jpeg;base64," + base64.b64encode(picture.tobytes()).decode()
@@ -73,10 +82,11 @@ class NegotiatingAgent(AutonomousAgent):  # type: ignore[misc]
         parts = [make_text(text), {"type": "image_url", "image_url": {"url": url}}]
         return self.chat(self.planner, parts, max_tokens=4)
 
-    def negotiate(self) -> str:
+    def negotiate(self) -> dict[int, str]:
         said: list[str] = []
-        for ego in (0, 1):
-            text = SPEAK.format(ego=ego, other=1 - ego, said="\n".join(said) or "None")
+        for ego in range(max(2, len(self.egos))):
+            other = 1 if ego == 0 else 0
+            text = SPEAK.format(ego=ego, other=other, said="\n".join(said) or "None")
             message = self.chat(self.negotiator, [make_text(text)])
             said.append(f"- Vehicle {ego}: '{message}'")
         lines = "\n".join(said)
@@ -86,7 +96,7 @@ class NegotiatingAgent(AutonomousAgent):  # type: ignore[misc]
         assert score is not None
         assert int(score[1]) == 100
         assert speeds["1"]["speed"] == "STOP"
-        return str(speeds["0"]["speed"])
+        return {int(ego): str(agreed["speed"]) for ego, agreed in speeds.items()}
 
     def chat(self, url: str, parts: list[dict[str, Any]], max_tokens: int = 256) -> str:
         messages = [{"role": "user", "content": parts}]
