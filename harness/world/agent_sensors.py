@@ -79,7 +79,7 @@ class AgentSensors:
         self.requests = tuple(requests)
         self._context = context
         self._ego = ego
-        self._owner = ["agent sensor", *([str(number)] if number else [])]  # of random streams
+        self._number = number
         self._reference = GeoReference(context.map.to_opendrive())
         self._actors: dict[str, carla.Sensor] = {}
         self._queues: dict[str, SimpleQueue[carla.SensorData]] = {}
@@ -96,7 +96,10 @@ class AgentSensors:
                 "agent_setup", f"sensor {request.name!r}: the simulator has no {request.kind}"
             )
         blueprint = library.find(request.kind)
-        seed = self._context.compute_noise_seed(*self._owner, request.name)
+        seed = self._context.compute_noise_seed("agent sensor", request.name)
+        if self._number:
+            ego = str(self._number)
+            seed = self._context.compute_noise_seed("agent sensor", ego, request.name, "ego")
         numbers = {"noise_seed": str(seed % 2**31), **request.attributes}
         for name, value in numbers.items():
             if blueprint.has_attribute(name):
@@ -145,7 +148,10 @@ class AgentSensors:
             for axis in ("lat", "lon", "alt")
         ]
         tick = frame - (self._first_frame or frame)
-        random = self._context.random(*self._owner, request.name, str(tick))
+        random = self._context.random("agent sensor", request.name, str(tick))
+        if self._number:
+            ego = str(self._number)
+            random = self._context.random("agent sensor", ego, request.name, str(tick))
         return np.asarray(true + np.array(deviation) * random.standard_normal(3))
 
     def shift_position(self, values: NDArray[Any], x: float, y: float, z: float) -> NDArray[Any]:

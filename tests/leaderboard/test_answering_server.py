@@ -19,12 +19,9 @@ import pytest
 from agents.leaderboard.language_model import CALLS, LanguageModel
 from agents.leaderboard.system import LeaderboardAgent
 from harness.common.errors import AttemptError
-from harness.types.agent_sensors import FurtherEgo, SensorRequest
+from harness.types.agent_sensors import SensorRequest
 from harness.types.vocabulary import SensorReading
-from tests.campaign.egos import find_try, write_scenario
-from tests.campaign.egos import run as run_egos
-from tests.campaign.test_several_egos import NORTH, WEST
-from tests.campaign.tiny import controls, files, write_route
+from tests.campaign.tiny import files, write_route
 from tests.conftest import ROOT
 from tests.leaderboard.test_campaign import drive
 from tests.leaderboard.test_parts import PLACE, make_agent, make_observation, make_route
@@ -184,78 +181,6 @@ def test_both_roles_are_recorded_and_played_without_the_server(
     sensors = lost.open_attempt(HERE, seed=3, route=make_route())
     with pytest.raises(AttemptError, match="no recorded answer to POST /v1/chat/completions"):
         lost.step(make_observation(0, sense(sensors, 99)), ())
-
-
-def test_one_agent_steers_two_egos_until_one_has_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    route = make_route()
-    two = replace(HERE, further=(FurtherEgo(ego_id=8, route=route),))
-    with serve_roles() as urls:
-        monkeypatch.setenv("NEGOTIATING_AGENT_URLS", " ".join(urls))
-        model = LanguageModel(url=urls, record=str(tmp_path))
-        first = make_agent(name="negotiating_agent.py", language_model=model)
-        second = first.join_ego(1)
-        asked = first.open_attempt(two, seed=3, route=route)
-        assert second.open_attempt(two, seed=3, route=route) == asked
-        throttles = []
-        for tick in range(2 * STEPS):
-            # the first ego drives half of the way
-            driving = [first, second] if tick < STEPS else [second]
-            for number, ego in enumerate(driving, start=2 - len(driving)):
-                ego.take_readings(100 + tick, sense(asked, 10 * number + tick))
-            observed = make_observation(tick)
-            throttles.append([ego.step(observed, ()).control.throttle for ego in driving])
-        first.close_attempt()
-    # the first goes and the second yields; then each by its speed, the second at 14 m/s
-    assert throttles[0] == pytest.approx([0.6, 0.0])
-    assert throttles[4] == pytest.approx([0.6, 0.4])
-    assert throttles[STEPS] == pytest.approx([0.4])
-    lines = [
-        json.loads(line) for line in (tmp_path / HERE.attempt / CALLS).read_text().splitlines()
-    ]
-    planned = [line["frame"] for line in lines if "image_url" in line["question"]]
-    assert planned == [0, 0, 4, 4, 8, 8, 12, 16, 20]
-
-
-def test_an_agent_that_steers_one_ego_is_refused_with_two() -> None:
-    route = make_route()
-    two = replace(PLACE, further=(FurtherEgo(ego_id=8, route=route),))
-    with pytest.raises(AttemptError, match="LittleAgent steers one ego: its setup takes no"):
-        make_agent().open_attempt(two, seed=3, route=route)
-
-
-@pytest.mark.thorough
-def test_two_egos_of_one_agent_repeat_byte_for_byte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkout = write_scenario(tmp_path, "r3_a_ins_c", WEST, NORTH)
-    agent = "system.leaderboard_agent"
-    with serve_roles() as urls:
-        monkeypatch.setenv("NEGOTIATING_AGENT_URLS", " ".join(urls))
-        words = [
-            *("system=leaderboard_agent", "driving.timeout_extra_seconds=0"),
-            *("driving.timeout_seconds_per_metre=0.02", f"{agent}.agent=negotiating_agent.py"),
-            *(f"{agent}.root={Path(__file__).parent}", f"{agent}.python={sys.executable}"),
-            f"{agent}.language_model.url=[{','.join(urls)}]",
-        ]
-        kept = f"{agent}.language_model.record={tmp_path / 'kept'}"
-        recorded = run_egos(checkout, tmp_path / "first", *words, kept)
-        assert recorded.returncode == 0, recorded.stdout + recorded.stderr
-    kept = f"{agent}.language_model.replay={tmp_path / 'kept'}"
-    played = run_egos(checkout, tmp_path / "second", *words, kept)
-    assert played.returncode == 0, played.stdout + played.stderr
-    same = [path for path in files(tmp_path / "first") if path.name != "timing.json"]
-    assert sum("egos" in path.parts for path in same) > 5
-    for path in same:
-        once, again = tmp_path / "first" / path, tmp_path / "second" / path
-        assert once.read_bytes() == again.read_bytes(), path
-    place = find_try(tmp_path / "second")
-    # what was agreed on at once: the first goes and the second yields
-    first, second = (controls(folder).throttle for folder in (place, place / "egos" / "1"))
-    assert first.iloc[0] == pytest.approx(0.6)
-    assert second.iloc[0] == 0.0
-    assert second.max() == pytest.approx(0.6)
 
 
 @pytest.mark.thorough

@@ -77,13 +77,31 @@ def refuse_with_several_egos(
                 f"{place}, and interference.{arm.condition} changes the scene of one"
                 f" ({change.name}); choose another condition"
             )
-        named = settings["system"][arm.system]["_target_"]
-        kind = find_class(named, f"system.{arm.system}")
-        if brings_sensors(kind) and not steers_all(kind):
-            raise UserError(
-                f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
-                " system"
-            )
+        refuse_sensors_for_one(settings, arm, place)
+
+
+def refuse_sensors_for_one(settings: CampaignSettings, arm: Arm, place: str) -> None:
+    """Refuse a system with its own sensors, unless it steers all egos and no other one does.
+
+    Args:
+        settings: of the campaign.
+        arm: that is driven.
+        place: the beginning of the message.
+
+    Raises:
+        UserError: one line that names the setting.
+    """
+    kind = find_class(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
+    if brings_sensors(kind) and not steers_all(kind):
+        raise UserError(
+            f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
+            " system"
+        )
+    if steers_all(kind) and arm[PARTNER_FLEET] != SAME_SYSTEM:
+        raise UserError(
+            f"{place}, and system.{arm.system} steers all of them; choose"
+            f" {PARTNER_FLEET}={SAME_SYSTEM}, not {arm[PARTNER_FLEET]}"
+        )
 
 
 def refuse_other_fleets(settings: CampaignSettings, arm: Arm, place: str) -> None:
