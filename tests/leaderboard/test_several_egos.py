@@ -40,7 +40,9 @@ def test_only_what_steers_all_egos_is_planned_with_several(
     settings = list_settings(checkout, "negotiating_agent.py")
     assert len(plan_campaign(composed(*settings)).attempts) == 1
     fleet = assign(tmp_path, {"ego-1": "m2"}, m2="ideal_late")
-    with pytest.raises(UserError, match="leaderboard_agent steers all of them; choose partners"):
+    with pytest.raises(
+        UserError, match="brings its own sensors, and partners carry those of the rig"
+    ):
         plan_campaign(settle(*settings, "cooperation=egos", *fleet))
     # a system with its own sensors that is made for one ego
     monkeypatch.setattr(LeaderboardAgent, "steers_all", False)

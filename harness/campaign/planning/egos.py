@@ -81,7 +81,7 @@ def refuse_with_several_egos(
 
 
 def refuse_sensors_for_one(settings: CampaignSettings, arm: Arm, place: str) -> None:
-    """Refuse a system with its own sensors, unless it steers all egos and no other one does.
+    """Refuse a system with its own sensors, unless it steers all egos.
 
     Args:
         settings: of the campaign.
@@ -96,11 +96,6 @@ def refuse_sensors_for_one(settings: CampaignSettings, arm: Arm, place: str) -> 
         raise UserError(
             f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
             " system"
-        )
-    if steers_all(kind) and arm[PARTNER_FLEET] != SAME_SYSTEM:
-        raise UserError(
-            f"{place}, and system.{arm.system} steers all of them; choose"
-            f" {PARTNER_FLEET}={SAME_SYSTEM}, not {arm[PARTNER_FLEET]}"
         )
 
 
