@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from harness.types.agent_sensors import SensorRequest, WorldPlace
 from harness.types.vocabulary import (
@@ -15,8 +15,20 @@ from harness.types.vocabulary import (
     Step,
 )
 
-if TYPE_CHECKING:
-    from agents.leaderboard.system import LeaderboardAgent
+
+class Leader(Protocol):
+    """The system of the first ego, which has the agent."""
+
+    opens_world: bool
+    requests: list[SensorRequest]
+
+    def take_ego_readings(
+        self, number: int, frame: int, readings: tuple[SensorReading, ...]
+    ) -> None:
+        """Take what the sensors of an ego gave in a tick."""
+
+    def steer_ego(self, number: int, observation: EgoObservation) -> Step:
+        """Return an ego's pedals and wheel in a tick."""
 
 
 class FurtherEgoAgent:
@@ -33,7 +45,7 @@ class FurtherEgoAgent:
     brings_sensors = True
     steers_all = True
 
-    def __init__(self, leader: LeaderboardAgent, number: int) -> None:
+    def __init__(self, leader: Leader, number: int) -> None:
         self._leader, self._number = leader, number
         self.opens_world = leader.opens_world
 

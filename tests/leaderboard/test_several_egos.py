@@ -13,7 +13,7 @@ from agents.leaderboard.language_model import CALLS, LanguageModel
 from agents.leaderboard.system import LeaderboardAgent
 from harness.campaign.planning.plan import plan_campaign
 from harness.common.errors import AttemptError, UserError
-from harness.types.agent_sensors import FurtherEgo
+from harness.types.agent_sensors import FurtherEgo, SteersAll
 from tests.campaign.egos import TOWN, find_try, run, write_scenario
 from tests.campaign.test_mixed_egos import assign, settle
 from tests.campaign.test_several_egos import NORTH, WEST
@@ -65,7 +65,7 @@ def test_one_agent_steers_two_egos_until_one_has_left(
         throttles = []
         for tick in range(2 * STEPS):
             # the first ego drives half of the way
-            driving = [first, second] if tick < STEPS else [second]
+            driving: list[SteersAll] = [first, second] if tick < STEPS else [second]
             for number, ego in enumerate(driving, start=2 - len(driving)):
                 ego.take_readings(100 + tick, sense(asked, 10 * number + tick))
             observed = make_observation(tick)
