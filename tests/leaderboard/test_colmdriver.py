@@ -41,6 +41,9 @@ def prepare(folder: Path, urls: list[str]) -> Path:
     """Return a copy of the checkout with random weights, that asks at these addresses."""
     root = folder / "colmdriver"
     shutil.copytree(CHECKOUT, root, ignore=shutil.ignore_patterns(".git", "img", "ckpt"))
+    # its counter of overlaps, as its README compiles it
+    build = [PYTHON, "opencood/utils/setup.py", "build_ext", "--inplace"]
+    subprocess.run(build, cwd=root, check=True, capture_output=True)
     tool = ROOT / "tools" / "guests" / "colmdriver_weights.py"
     subprocess.run([PYTHON, str(tool), "--root", str(root), "--seed", "5"], check=True)
     text = (root / CONFIG).read_text()

@@ -107,6 +107,16 @@ def test_another_folder_is_refused_in_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_what_the_checkout_cannot_import_is_one_line(tmp_path: Path) -> None:
+    for name, text in CODE.items():
+        write(tmp_path / name, text)
+    (tmp_path / "codriving.py").write_text("import no_such_package")
+    done = write_weights(tmp_path)
+    assert done.returncode == 2
+    assert "No module named 'no_such_package'; the checkout's README installs it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("name", ["colmdriver_agent.py", "one"])
 def test_the_folder_of_the_log_is_there_with_one_ego(tmp_path: Path, name: str) -> None:
     code = tmp_path / "simulation" / "leaderboard" / "team_code"

@@ -108,4 +108,9 @@ def read_options(given: list[str] | None = None) -> argparse.Namespace:
 
 if __name__ == "__main__":
     asked = read_options()
-    write_weights(asked.root, asked.seed)
+    try:
+        write_weights(asked.root, asked.seed)
+    except ImportError as problem:
+        # a package that this Python lacks, or a part of the checkout that is not compiled
+        print(f"{asked.root}: {problem}; the checkout's README installs it", file=sys.stderr)
+        raise SystemExit(2) from None
