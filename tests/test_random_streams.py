@@ -26,6 +26,8 @@ STREAMS = [
     "*/spots/*",
     "agent sensor/*",
     "agent sensor/*/*",
+    "agent sensor/*/*/*",
+    "agent sensor/*/*/ego",
     "analysis/bootstrap",
     "analysis/firth starts",
     "analysis/folds",

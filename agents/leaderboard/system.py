@@ -14,6 +14,7 @@ from agents.foreign.process import Child, ChildError
 from agents.leaderboard import child
 from agents.leaderboard.agent_files import AgentFiles, find_agent_files, list_search_paths
 from agents.leaderboard.container import Container, list_outer_folders, refuse_engine
+from agents.leaderboard.further_ego import FurtherEgoAgent
 from agents.leaderboard.language_model import LanguageModel, LanguageModelProxy
 from agents.leaderboard.route import list_road_options
 from agents.leaderboard.sensors import read_sensor_list
@@ -26,6 +27,7 @@ from harness.types.vocabulary import (
     Message,
     Observation,
     Route,
+    SensorReading,
     Step,
 )
 
@@ -41,6 +43,7 @@ class LeaderboardAgent:
     reads_points = False  # of the rig: it has LiDARs of its own
     reads_messages = False
     brings_sensors = True
+    steers_all = True  # several egos if its agent is of V2Xverse's form
     opens_world = False
 
     def __init__(
@@ -64,6 +67,10 @@ class LeaderboardAgent:
         self._where = f"{files.agent.name} by {python}{f' in {image}' if image else ''}"
         self._start_patience, self._patience = start_timeout, step_timeout
         self._first_frame: int | None = None
+        self.requests: list[SensorRequest] = []  # what the agent wants on each ego
+        self._readings: dict[int, tuple[SensorReading, ...]] = {}  # of a tick, by ego
+        self._controls: dict[int, Control] = {}  # of a tick, by ego
+        self._several, self._taken_frame = False, -1
         self._proxy = None
         if language_model is not None and language_model.list_urls():
             self._proxy = LanguageModelProxy(language_model, make_weak_call(self, "_stop_waiting"))
@@ -128,7 +135,8 @@ class LeaderboardAgent:
 
     def open_attempt(self, place: WorldPlace, *, seed: int, route: Route) -> list[SensorRequest]:
         """Set the agent up with its route; return the sensors that it wants."""
-        self._first_frame = None
+        self._first_frame, self._taken_frame = None, -1
+        self._several = bool(place.further)
         if self._proxy is not None:
             try:
                 self._proxy.open_attempt(place.attempt)
@@ -140,17 +148,22 @@ class LeaderboardAgent:
             "config": "" if self._files.config is None else str(self._files.config),
             "tick": place.tick_seconds,
             "town": route.town,
+            "egos": 1 + len(place.further),
         }
         if self.opens_world:
-            words["server"] = {"host": place.host, "port": place.port, "ego": place.ego_id}
-        arrays = {
-            "route": np.column_stack([route.xyz, np.degrees(route.yaw)]),
-            "options": list_road_options(route),
-            "opendrive": np.frombuffer(place.opendrive.encode(), np.uint8),
-        }
+            words["server"] = {
+                "host": place.host,
+                "port": place.port,
+                "egos": [place.ego_id, *(ego.ego_id for ego in place.further)],
+            }
+        arrays: dict[str, Any] = {"opendrive": np.frombuffer(place.opendrive.encode(), np.uint8)}
+        for number, way in enumerate([route, *(ego.route for ego in place.further)]):
+            arrays[f"route {number}"] = np.column_stack([way.xyz, np.degrees(way.yaw)])
+            arrays[f"options {number}"] = list_road_options(way)
         try:
             answer, _ = self._ask(words, arrays, self._start_patience)
-            return read_sensor_list(answer["sensors"], answer.get("agent_name"))
+            self.requests = read_sensor_list(answer["sensors"], answer.get("agent_name"))
+            return self.requests
         except (ChildError, UserError) as problem:
             raise AttemptError("agent_setup", f"{self._where}: {problem}") from None
 
@@ -163,26 +176,52 @@ class LeaderboardAgent:
 
     def step(self, observation: EgoObservation, messages: tuple[Message, ...]) -> Step:
         """Give it what its sensors gave in this tick; return its pedals and wheel, and no boxes."""
+        if not self._several:
+            self.take_readings(observation.frame, observation.readings)
+        return self.steer_ego(0, observation)
+
+    def join_ego(self, number: int) -> FurtherEgoAgent:
+        """Return the system of a further ego, for which the same agent decides."""
+        return FurtherEgoAgent(self, number)
+
+    def take_readings(self, frame: int, readings: tuple[SensorReading, ...]) -> None:
+        """Take what the sensors of the first ego gave in a tick."""
+        self.take_ego_readings(0, frame, readings)
+
+    def take_ego_readings(
+        self, number: int, frame: int, readings: tuple[SensorReading, ...]
+    ) -> None:
+        """Take what the sensors of an ego gave in a tick; an ego that gives none has left."""
+        if frame != self._taken_frame:
+            self._taken_frame, self._readings, self._controls = frame, {}, {}
+        self._readings[number] = readings
+
+    def steer_ego(self, number: int, observation: EgoObservation) -> Step:
+        """Return an ego's pedals and wheel in a tick; the agent is asked once for all egos."""
+        if not self._controls:
+            self._controls = self._ask_controls(observation)
+        return Step(self._controls[number], Boxes.none(), Boxes.none())
+
+    def _ask_controls(self, observation: EgoObservation) -> dict[int, Control]:
+        """Ask the agent about a tick; return the controls of the egos that gave readings."""
         if self._first_frame is None:
             self._first_frame = observation.frame
         if self._proxy is not None:
             self._proxy.note_frame(observation.frame - self._first_frame)
+        given = [(number, one) for number in self._readings for one in self._readings[number]]
         words = {
             "kind": "step",
             "frame": observation.frame,
             "time": observation.time,
-            "readings": [[reading.name, reading.kind] for reading in observation.readings],
+            "egos": sorted(self._readings),
+            "readings": [[number, one.name, one.kind] for number, one in given],
         }
-        arrays = {reading.name: reading.values for reading in observation.readings}
+        arrays = {f"{number} {one.name}": one.values for number, one in given}
         try:
             answer, _ = self._ask(words, arrays, self._patience)
         except ChildError as problem:
             raise AttemptError("agent_exception", f"{self._where}: {problem}") from None
-        throttle, steer, brake = answer["control"]
-        control = Control(
-            throttle, steer, brake, reverse=answer["reverse"], hand_brake=answer["hand_brake"]
-        )
-        return Step(control, Boxes.none(), Boxes.none())
+        return {number: read_control(control) for number, control in answer["controls"]}
 
     def close_attempt(self) -> None:
         """Let it clean up; what fails then changes no record."""
@@ -242,6 +281,12 @@ def make_weak_call(owner: object, name: str) -> Callable[[], None]:
             getattr(there, name)()
 
     return call
+
+
+def read_control(words: Mapping[str, Any]) -> Control:
+    """Return pedals and wheel as the child says them."""
+    throttle, steer, brake = words["control"]
+    return Control(throttle, steer, brake, reverse=words["reverse"], hand_brake=words["hand_brake"])
 
 
 def describe_failure(answer: Mapping[str, Any]) -> str:

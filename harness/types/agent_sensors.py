@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.types.systems import System
-from harness.types.vocabulary import Pose, Route
+from harness.types.vocabulary import Pose, Route, SensorReading
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -34,6 +34,19 @@ class SensorRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherEgo:
+    """A driven ego after the first.
+
+    Attributes:
+        ego_id: its number at the server.
+        route: its way.
+    """
+
+    ego_id: int
+    route: Route
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorldPlace:
     """Where a system drives.
 
@@ -44,6 +57,7 @@ class WorldPlace:
         tick_seconds: the length of a tick.
         opendrive: the town's map.
         attempt: its name, a path of arm, route and seed.
+        further: other driven egos, which a system that steers all of them steers, too.
     """
 
     host: str
@@ -52,6 +66,7 @@ class WorldPlace:
     tick_seconds: float
     opendrive: str
     attempt: str = ""
+    further: tuple[FurtherEgo, ...] = ()
 
 
 class SensorBearingSystem(System, Protocol):
@@ -75,6 +90,31 @@ class SensorBearingSystem(System, Protocol):
 
     def close_attempt(self) -> None:
         """End an attempt that was opened."""
+
+
+class SteersAll(SensorBearingSystem, Protocol):
+    """A system with its own sensors that steers all driven egos of an attempt.
+
+    The first ego has the system itself, and each further ego what `join_ego` returns. In a tick the
+    readings of all egos that still drive are taken, before any of them is asked for its control.
+    """
+
+    steers_all: bool
+
+    def join_ego(self, number: int) -> SteersAll:
+        """Return the system of a further ego, which the first one's decides for.
+
+        Args:
+            number: of the ego, from 1.
+        """
+
+    def take_readings(self, frame: int, readings: tuple[SensorReading, ...]) -> None:
+        """Take what the sensors of its ego gave in a tick."""
+
+
+def steers_all(system: object) -> TypeIs[SteersAll]:
+    """Return whether a system, or a class of systems, may steer all driven egos."""
+    return bool(getattr(system, "steers_all", False))
 
 
 def brings_sensors(system: object) -> TypeIs[SensorBearingSystem]:

@@ -66,14 +66,20 @@ class AgentSensors:
         context: of the attempt.
         ego: the vehicle that carries them.
         requests: what the system wants.
+        number: of the ego, from 0: sensors of each have a noise of their own.
     """
 
     def __init__(
-        self, context: AttemptContext, ego: carla.Vehicle, requests: Sequence[SensorRequest]
+        self,
+        context: AttemptContext,
+        ego: carla.Vehicle,
+        requests: Sequence[SensorRequest],
+        number: int = 0,
     ) -> None:
         self.requests = tuple(requests)
         self._context = context
         self._ego = ego
+        self._number = number
         self._reference = GeoReference(context.map.to_opendrive())
         self._actors: dict[str, carla.Sensor] = {}
         self._queues: dict[str, SimpleQueue[carla.SensorData]] = {}
@@ -91,6 +97,9 @@ class AgentSensors:
             )
         blueprint = library.find(request.kind)
         seed = self._context.compute_noise_seed("agent sensor", request.name)
+        if self._number:
+            ego = str(self._number)
+            seed = self._context.compute_noise_seed("agent sensor", ego, request.name, "ego")
         numbers = {"noise_seed": str(seed % 2**31), **request.attributes}
         for name, value in numbers.items():
             if blueprint.has_attribute(name):
@@ -140,6 +149,9 @@ class AgentSensors:
         ]
         tick = frame - (self._first_frame or frame)
         random = self._context.random("agent sensor", request.name, str(tick))
+        if self._number:
+            ego = str(self._number)
+            random = self._context.random("agent sensor", ego, request.name, str(tick))
         return np.asarray(true + np.array(deviation) * random.standard_normal(3))
 
     def shift_position(self, values: NDArray[Any], x: float, y: float, z: float) -> NDArray[Any]:

@@ -44,7 +44,7 @@ class Egos(AutonomousAgent):
         assert there == [True, False], there
         assert sorted(data) == ["gps_0", "lidar_0", "map_0", "speed_0"], sorted(data)
         speed = data["speed_0"][1]
-        assert speed["speed"] == speed["move_state"]["speed"]
+        assert speed["speed"].tolist() == speed["move_state"]["speed"].tolist()
         (way,), (gps,) = self._global_plan_world_coord, self._global_plan
         assert len(way) == len(gps) > 1 and way[0][0].location.x == 0.0
         if timestamp > 1.0:
@@ -97,6 +97,8 @@ class Old:
     def run_step(self, data, timestamp):
         if timestamp in (0.0, 0.1):
             return [0]
+        if timestamp > 0.1:
+            return {0: carla.VehicleControl(brake=0.25)}
         return [carla.VehicleControl(brake=0.5 * (self.ways == (1, 1, 40)))]
 def get_entry_point(): return "Old"
 """
@@ -106,9 +108,32 @@ def test_its_constructor_takes_the_configuration_and_the_number(tmp_path: Path) 
     agent = make_agent(write_agent(tmp_path, OLD), "agent.py")
     asked = agent.open_attempt(PLACE, seed=3, route=make_route(40))
     assert asked[0].name == "egos-[1]"
-    # what is no control leaves the last one: none at first, then the one before
-    steps = [agent.step(make_observation(tick, read_ones(asked)), ()) for tick in range(3)]
-    assert [step.control.brake for step in steps] == [0.0, 0.5, 0.5]
+    # what is no control leaves the last one: none at first, then the one before; then a dict
+    steps = [agent.step(make_observation(tick, read_ones(asked)), ()) for tick in range(4)]
+    assert [step.control.brake for step in steps] == [0.0, 0.5, 0.5, 0.25]
+
+
+PLOTTING = """
+import carla
+from leaderboard.autoagents.autonomous_agent import AutonomousAgent
+from matplotlib import cm, pyplot
+class Plotting(AutonomousAgent):
+    def setup(self, path_to_conf_file):
+        self.map, self.figure = cm.get_cmap("viridis"), pyplot.figure(figsize=(2, 1), dpi=10)
+    def run_step(self, data, timestamp):
+        self.figure.canvas.draw()
+        drawn = self.figure.canvas.tostring_rgb()
+        return carla.VehicleControl(throttle=len(drawn) / 1000, brake=self.map(1.0)[3])
+def get_entry_point(): return "Plotting"
+"""
+
+
+def test_an_agent_finds_the_names_that_matplotlib_had(tmp_path: Path) -> None:
+    agent = make_agent(write_agent(tmp_path, PLOTTING), "agent.py")
+    agent.open_attempt(PLACE, seed=3, route=make_route())
+    control = agent.step(make_observation(0), ()).control
+    # 20 x 10 pixels of three colours; an opaque colour of the map
+    assert (control.throttle, control.brake) == pytest.approx((0.6, 1.0))
 
 
 @pytest.mark.thorough

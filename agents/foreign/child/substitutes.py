@@ -69,7 +69,6 @@ def restore_numpy_names() -> None:
 def restore_matplotlib_names() -> None:
     """`tostring_rgb` went with matplotlib 3.10, `cm.get_cmap` with 3.9."""
     matplotlib: Any = importlib.import_module("matplotlib")
-    matplotlib.use("Agg")
     canvas = importlib.import_module("matplotlib.backends.backend_agg").FigureCanvasAgg
     if not hasattr(canvas, "tostring_rgb"):
         canvas.tostring_rgb = lambda self: np.asarray(self.buffer_rgba())[..., :3].tobytes()

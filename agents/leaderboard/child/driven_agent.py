@@ -39,8 +39,8 @@ class DrivenAgent:
         self._geodesy: Any = importlib.import_module("geodesy")
         self._carla_data: Any = importlib.import_module("carla_data")
         model_redirect: Any = importlib.import_module("model_redirect")
-        substitutes: Any = importlib.import_module("substitutes")
-        substitutes.restore_numpy_names()
+        self._substitutes: Any = importlib.import_module("substitutes")
+        self._substitutes.restore_numpy_names()
         ours = [sys.path.pop(0), sys.path.pop(0)]
         sys.path[:0] = words["paths"]
         sys.path += ours
@@ -54,10 +54,9 @@ class DrivenAgent:
         self._named = find_agent_class(words["agent"], words["name"])
         setup = getattr(self._named, "setup", None)
         self._lists_egos = callable(setup) and EGOS in inspect.signature(setup).parameters
-        if self._lists_egos and not self._opens_world:
-            self._stand_ins.show_that_ego_drives()
         if "torch" in sys.modules:
-            substitutes.send_cuda_to_processor()
+            self._substitutes.send_cuda_to_processor()
+        self._restore_names()
         self._agent: Any = None
         self._world: Any = None
 
@@ -66,12 +65,22 @@ class DrivenAgent:
         self._seed(words["seed"])
         self._map = arrays["opendrive"].tobytes().decode("utf-8")
         self._first_frame, self._first_time = None, 0.0
-        self._last = self._carla.VehicleControl()
+        self._present: list[int] = []
+        self._egos = range(words["egos"])
+        if len(self._egos) > 1 and not self._lists_egos:
+            raise TypeError(f"{self._named.__name__} steers one ego: its setup takes no {EGOS}")
+        self._last = {number: self._carla.VehicleControl() for number in self._egos}
         self._server: Any = words.get("server")
         if self._server is not None:
             self._open_world(self._server)
-        plan = self._make_plan(arrays["route"], arrays["options"])
-        self._set_up(words["config"], plan)
+        if not self._opens_world:
+            self._show_egos(list(self._egos))
+        plans = [
+            self._make_plan(arrays[f"route {number}"], arrays[f"options {number}"])
+            for number in self._egos
+        ]
+        self._set_up(words["config"], plans)
+        self._restore_names()
         listed = list(self._agent.sensors())
         self._maps = [spec["id"] for spec in listed if spec.get("type") == MAP]
         plain = [to_plain_words(spec) for spec in listed]
@@ -90,19 +99,28 @@ class DrivenAgent:
             self._stand_ins.follow_world(self._world, self._server, words["frame"], WORLD_PATIENCE)
             if self._first_frame == words["frame"]:
                 self._show_ego()
+        self._show_egos(words["egos"])
         self._stand_ins.set_clock(frame, timestamp)
         # as its SensorInterface would give it; V2Xverse's has the ego's number in each name
-        number = "_0" if self._lists_egos else ""
-        data = {name + number: (frame, {"opendrive": self._map}) for name in self._maps}
-        for name, kind in words["readings"]:
-            value = arrays[name]
-            read = self._read_speed(float(value[0])) if kind == SPEED else value.copy()
-            data[name + number] = (frame, read)
-        control = self._agent.run_step(data, timestamp)
-        if self._lists_egos:
-            # an entry that is no control leaves the last one, as in V2Xverse's scenario manager
-            self._last = control = take_only_control(control) or self._last
-        return to_control_words(control)
+        ends = {number: f"_{number}" if self._lists_egos else "" for number in words["egos"]}
+        data = {
+            name + end: (frame, {"opendrive": self._map})
+            for name in self._maps
+            for end in ends.values()
+        }
+        for number, name, kind in words["readings"]:
+            value = arrays[f"{number} {name}"]
+            read = self._read_speed(np.float64(value[0])) if kind == SPEED else value.copy()
+            data[name + ends[number]] = (frame, read)
+        answer = self._agent.run_step(data, timestamp)
+        if not self._lists_egos:
+            return {"controls": [[0, to_control_words(answer)]]}
+        # an entry that is no control leaves the last one, as in V2Xverse's scenario manager
+        given = take_controls(answer, len(self._egos))
+        self._last.update({number: given[number] for number in self._egos if given[number]})
+        return {
+            "controls": [[number, to_control_words(self._last[number])] for number in words["egos"]]
+        }
 
     def close(self, words: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
         """Let the agent clean up."""
@@ -111,29 +129,46 @@ class DrivenAgent:
             destroy()
         return {}
 
+    def _restore_names(self) -> None:
+        """Give back what a newer package than the agent's lacks, once the package is imported."""
+        if "matplotlib" in sys.modules:
+            self._substitutes.restore_matplotlib_names()
+
     def _show_ego(self) -> None:
         """Let the agent find its ego, now that the world has shown a tick."""
-        if self._lists_egos:
-            self._stand_ins.number_ego(self._world.get_actor(self._server["ego"]))
         # Bench2Drive's base class looks for it in the constructor, before this client saw a tick
         if getattr(self._agent, "hero_actor", self) is None and hasattr(self._agent, "get_hero"):
             self._agent.get_hero()
 
-    def _read_speed(self, speed: float) -> dict[str, Any]:
-        """Return what the speedometer gives, m/s."""
+    def _show_egos(self, present: list[int]) -> None:
+        """Let an agent of V2Xverse's form ask for the egos that drive in this tick."""
+        if not self._lists_egos:
+            return
+        if self._world is None:
+            self._stand_ins.number_egos({n: self._stand_ins.HiddenEgo() for n in present})
+            return
+        if present != self._present:
+            actors = {n: self._world.get_actor(self._server["egos"][n]) for n in present}
+            self._stand_ins.number_egos(actors)
+            self._present = present
+
+    def _read_speed(self, speed: Any) -> dict[str, Any]:
+        """Return what the speedometer gives, m/s: a number of numpy's, as in the Leaderboard."""
         read: dict[str, Any] = {"speed": speed}
         if self._lists_egos:
             read["move_state"] = {"speed": speed}
         return read
 
-    def _set_up(self, config: str, plan: Any) -> None:
-        """Make the agent in the form of its own Leaderboard, with its route and its settings."""
+    def _set_up(self, config: str, plans: list[Any]) -> None:
+        """Make the agent in the form of its own Leaderboard, with its routes and its settings."""
         for method in METHODS:
             if not callable(getattr(self._named, method, None)):
                 raise TypeError(f"{self._named.__name__} has no {method}")
         settings: tuple[Any, ...] = (config,)
+        plan = plans[0]
         if self._lists_egos:
-            settings, plan = (config, 1), tuple([way] for way in plan)
+            # GPS of all egos, then transforms of all egos
+            settings, plan = (config, len(plans)), tuple(map(list, zip(*plans)))  # noqa: B905
         agent = self._named.__new__(self._named)
         called: list[bool] = []
         original = agent.setup
@@ -217,11 +252,18 @@ def to_plain_words(spec: Any) -> dict[str, Any]:
     return plain
 
 
-def take_only_control(controls: Any) -> Any:
-    """Return the control of the only ego out of the list that an agent of V2Xverse's form gives."""
-    if not isinstance(controls, (list, tuple)) or len(controls) != 1:
-        raise TypeError(f"run_step returned {type(controls).__name__}, not a list of one control")
-    return controls[0]
+def take_controls(controls: Any, count: int) -> Any:
+    """Return each ego's control by its number, out of what an agent of V2Xverse's form gives.
+
+    That is a list, or a dict by the ego's number: V2Xverse's scenario manager takes both, and
+    CoLMDriver's agent gives both.
+    """
+    if isinstance(controls, (list, tuple)) and len(controls) == count:
+        return dict(enumerate(controls))
+    if isinstance(controls, dict) and set(controls) == set(range(count)):
+        return controls
+    many = "one control" if count == 1 else f"{count} controls"
+    raise TypeError(f"run_step returned {type(controls).__name__}, not a list of {many}")
 
 
 def to_control_words(control: Any) -> dict[str, Any]:

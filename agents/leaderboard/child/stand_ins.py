@@ -295,17 +295,13 @@ class HiddenEgo:
         raise RuntimeError(NO_WORLD)
 
 
-def show_that_ego_drives() -> None:
-    """Let agents of V2Xverse's form ask whether their ego is there, without the world."""
-    ego = HiddenEgo()
-    provider: Any = sys.modules[PROVIDER].CarlaDataProvider
-    provider.get_hero_actor = staticmethod(lambda hero_id=0: None if hero_id else ego)
+def number_egos(egos: dict[int, Any]) -> None:
+    """Let the data provider know egos by their numbers, as agents of V2Xverse's form ask for them.
 
-
-def number_ego(ego: Any) -> None:
-    """Let the data provider know the ego by its number, as agents of V2Xverse's form ask for it."""
+    An ego that drives no more is None. Without the world an agent may only ask whether it drives.
+    """
     provider: Any = sys.modules[PROVIDER].CarlaDataProvider
-    provider.get_hero_actor = staticmethod(lambda hero_id=0: None if hero_id else ego)
+    provider.get_hero_actor = staticmethod(lambda hero_id=0: egos.get(hero_id))
 
 
 def provide_world(client: Any, world: Any) -> None:
@@ -328,7 +324,7 @@ def follow_world(world: Any, server: dict[str, Any], frame: int, patience: float
     provider: Any = sys.modules[PROVIDER].CarlaDataProvider
     if provider is CarlaDataProvider:
         if provider.ego is None:
-            provider.ego = world.get_actor(server["ego"])
+            provider.ego = world.get_actor(server["egos"][0])
         return
     # the scenario runner's own: it knows the actors that are registered
     known = {actor.id for actor in provider._actor_velocity_map}
@@ -336,7 +332,7 @@ def follow_world(world: Any, server: dict[str, Any], frame: int, patience: float
         for actor in world.get_actors():
             if actor.type_id.startswith(("vehicle.", "walker.")) and actor.id not in known:
                 provider.register_actor(actor)
-                if actor.id == server["ego"]:
+                if actor.id in server["egos"]:
                     provider._carla_actor_pool[actor.id] = actor
     provider.on_carla_tick()
 

@@ -48,5 +48,6 @@ def make() -> None:
         if not substitutes.is_importable(name):
             substitutes.put_empty_module(name)
     substitutes.restore_numpy_names()
+    importlib.import_module("matplotlib").use("Agg")
     substitutes.restore_matplotlib_names()
     substitutes.disable_cuda()

@@ -13,7 +13,13 @@ import numpy as np
 from harness.campaign.attempt.planning_step import EGO
 from harness.channel.channel import Channel
 from harness.channel.effects import NO_SHIFT, Shift, compute_shift
-from harness.types.agent_sensors import SensorBearingSystem, SensorRequest, has_boxes, opens_world
+from harness.types.agent_sensors import (
+    SensorBearingSystem,
+    SensorRequest,
+    has_boxes,
+    opens_world,
+    steers_all,
+)
 from harness.types.geometry import compose_poses
 from harness.types.vocabulary import (
     CameraImage,
@@ -48,6 +54,7 @@ class AgentSensing:
         self._mounts = {request.name: request for request in sensors.requests}
         self._cameras = [one.name for one in sensors.requests if one.kind == RGB]
         self._shift: Shift = NO_SHIFT  # of the ego's belief, since the last planning step
+        self._taken = False  # readings of this tick, before the system is asked
 
     def make_record(self) -> dict[str, Any]:
         """Return the part of `result.json` about a system with its own sensors."""
@@ -67,6 +74,20 @@ class AgentSensing:
         """Take note of how far the ego is wrong about where it is, until the next planning step."""
         self._shift = compute_shift(believed, true)
 
+    def take_tick(self, observation: EgoObservation, snapshot: carla.WorldSnapshot) -> None:
+        """Read and disturb for a system that steers all egos: all readings come before a control.
+
+        A wrong belief of a planning step is seen from the next tick on.
+
+        Args:
+            observation: of the ego in this tick.
+            snapshot: of this tick.
+        """
+        if steers_all(self._system):
+            readings = self._disturb(self.sensors.collect_readings(snapshot), observation)
+            self._system.take_readings(observation.frame, readings)
+            self._taken = True
+
     def drive_tick(self, observation: EgoObservation, snapshot: carla.WorldSnapshot) -> Step:
         """Read, disturb, ask; return pedals and wheel as they reach the vehicle in this tick.
 
@@ -74,8 +95,12 @@ class AgentSensing:
             observation: of the ego in this tick.
             snapshot: of this tick.
         """
-        readings = self._disturb(self.sensors.collect_readings(snapshot), observation)
-        step = self._system.step(replace(observation, readings=readings), ())
+        if self._taken:
+            self._taken = False
+        else:
+            readings = self._disturb(self.sensors.collect_readings(snapshot), observation)
+            observation = replace(observation, readings=readings)
+        step = self._system.step(observation, ())
         if self._channel.of_answers:
             control = self._channel.hold_control(step.control, observation)
             return replace(step, control=control)

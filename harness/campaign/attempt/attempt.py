@@ -48,17 +48,19 @@ def drive_and_write(task: AttemptTask, report: Report, view: LiveView) -> str:
     assignment = read_assignment(task.folder, task.key.route, task.key.arm.condition)
     routes = [assignment.route, *assignment.further]
     seed = derive_attempt_seed(task, assignment.route)
-    parts = [
-        build_ego_parts(
-            settings,
-            task.key.arm,
-            route=task.key.route,
-            number=number,
-            seed=seed,
-            among_egos=len(routes) > 1,
+    parts: list[EgoParts] = []
+    for number in range(len(routes)):
+        parts.append(
+            build_ego_parts(
+                settings,
+                task.key.arm,
+                route=task.key.route,
+                number=number,
+                seed=seed,
+                among_egos=len(routes) > 1,
+                first=parts[0].system if parts else None,
+            )
         )
-        for number in range(len(routes))
-    ]
     changes = set_up_changes(settings, task.key.arm.condition)
     # drive: all actors are gone from the world when the inner block ends
     with open_attempt_context(task, assignment.route, settings["tick"]) as usual:

@@ -82,6 +82,10 @@ class EgoDrive:
             self.recorder.add_infraction(infraction)
             self.driven.perception.view.infraction(infraction, self.recorder.start)
 
+    def take_agent_tick(self, snapshot: carla.WorldSnapshot) -> None:
+        """Read the sensors that a system brings, before any of several egos is asked."""
+        self.driven.perception.take_agent_tick(self.state, snapshot)
+
     def plan_step(
         self,
         snapshot: carla.WorldSnapshot,

@@ -34,6 +34,7 @@ from harness.channel.links.link import Link
 from harness.channel.messages.message_format import MessageFormat
 from harness.common.errors import UserError
 from harness.records.arms import DEFAULT_DRIVER, DRIVER, IDEAL_LINK, LINK, PARTNER_FLEET, Arm
+from harness.types.agent_sensors import steers_all
 from harness.types.drivers import is_drivable_system, is_scalable_system
 from harness.types.systems import PrivilegedSystem, System
 from harness.world.brakes import TyreGrip
@@ -64,6 +65,7 @@ def build_ego_parts(
     number: int,
     seed: int,
     among_egos: bool = False,
+    first: System | PrivilegedSystem | None = None,
 ) -> EgoParts:
     """Return what an arm means for one ego.
 
@@ -74,6 +76,7 @@ def build_ego_parts(
         number: of the ego, from 0.
         seed: of the attempt.
         among_egos: whether several egos are driven; a file may give each a system.
+        first: the system of the first ego, which may steer this one, too; None for the first.
 
     Raises:
         AttemptError: class `agent_setup`: something cannot be made, or its files have changed.
@@ -81,7 +84,7 @@ def build_ego_parts(
     named = find_ego_system(settings, arm, route, number) if among_egos else None
     if named is None:
         named = get_arm_system(settings, arm)
-        system = set_up_system(settings, arm.system, again=number > 0)
+        system = set_up_ego_system(settings, arm, number, first)
     else:
         system = set_up_named_system(settings, named, PARTNER_FLEET, again=True)
     set_up_driver(settings, arm, system)
@@ -100,6 +103,25 @@ def build_ego_parts(
         compensation=set_up_compensation(settings, arm, system),
         computing=set_up_computing(settings, arm, sharing, named.name),
     )
+
+
+def set_up_ego_system(
+    settings: CampaignSettings,
+    arm: Arm,
+    number: int,
+    first: System | PrivilegedSystem | None,
+) -> System | PrivilegedSystem:
+    """Return the system under test of an ego.
+
+    Args:
+        settings: of the campaign.
+        arm: of the attempt.
+        number: of the ego, from 0.
+        first: the system of the first ego, which may steer this one, too; None for the first.
+    """
+    if first is not None and steers_all(first):
+        return first.join_ego(number)
+    return set_up_system(settings, arm.system, again=number > 0)
 
 
 def set_up_system(

@@ -257,6 +257,14 @@ class PerceptionLoop:
             parked=crop_boxes_to_lidar(self._parked, scan.lidar_in_world, reach),
         )
 
+    def take_agent_tick(self, state: EgoState, snapshot: carla.WorldSnapshot) -> None:
+        """Read the sensors that a system brings, before any of several egos is asked."""
+        if self.agent_sensing is not None:
+            clock = time.perf_counter()
+            observation = make_tick_observation(state, self._mount.pose_in_carrier)
+            self.agent_sensing.take_tick(observation, snapshot)
+            self._add_seconds("sensors", clock)
+
     def run_tick_between(self, state: EgoState, snapshot: carla.WorldSnapshot) -> Control | None:
         """Ask a system with its own sensors between planning steps; None for all others."""
         if self.agent_sensing is None:

@@ -62,6 +62,10 @@ def drive_until_over(
         scene = registry.read_scene(snapshot)
         for ego in driving:
             ego.observe_tick(snapshot, scene)
+        if len(egos) > 1:
+            # one system may steer all egos: it reads all before it decides
+            for ego in driving:
+                ego.take_agent_tick(snapshot)
         if tick % every == 0:
             # a planning step, every so many ticks
             plan_together(driving, snapshot, scene)

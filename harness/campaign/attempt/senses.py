@@ -18,7 +18,12 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.metrics import build_metrics
 from harness.channel.channel import Channel
 from harness.common.randomness import derive_seed
-from harness.types.agent_sensors import WorldPlace, brings_sensors, has_boxes
+from harness.types.agent_sensors import (
+    FurtherEgo,
+    WorldPlace,
+    brings_sensors,
+    has_boxes,
+)
 from harness.types.systems import PrivilegedSystem, System, has_image_reader
 from harness.world.agent_sensors import AgentSensors
 from harness.world.attempt_context import AttemptContext
@@ -72,12 +77,33 @@ def set_up_perception(
     partners: PartnerFleet,
     view: LiveView,
     stack: ExitStack,
+    further: Sequence[FurtherEgo] = (),
 ) -> PerceptionLoop:
-    """Return the senses of the ego and its partners; the stack removes them."""
+    """Return the senses of the ego and its partners; the stack removes them.
+
+    Args:
+        context: with the ego's route.
+        settings: of the campaign.
+        number: of the ego, from 0.
+        parts: made for it.
+        vehicle: that it drives.
+        partners: that it hears.
+        view: what shows it.
+        stack: removes what is spawned.
+        further: egos after the first; for the first ego only.
+    """
     rig: Rig = build_part(settings["rig"], "rig")
     system, channel = parts.system, parts.channel
     scans_points = has_point_reader(settings, system)
-    agent_sensing = set_up_agent_sensing(context, system, channel=channel, ego=vehicle, stack=stack)
+    agent_sensing = set_up_agent_sensing(
+        context,
+        system,
+        channel=channel,
+        ego=vehicle,
+        stack=stack,
+        number=number,
+        further=further,
+    )
     perception = PerceptionLoop(
         context,
         system,
@@ -114,8 +140,20 @@ def set_up_agent_sensing(
     channel: Channel,
     ego: EgoVehicle,
     stack: ExitStack,
+    number: int = 0,
+    further: Sequence[FurtherEgo] = (),
 ) -> AgentSensing | None:
-    """Return the sensors that a system brings, on the ego; None if it brings none."""
+    """Return the sensors that a system brings, on the ego; None if it brings none.
+
+    Args:
+        context: with the ego's route.
+        system: that drives.
+        channel: of the ego.
+        ego: that carries the sensors.
+        stack: removes what is spawned.
+        number: of the ego, from 0.
+        further: egos after the first; for the first ego only.
+    """
     if not brings_sensors(system):
         return None
     host, port = context.server
@@ -126,12 +164,13 @@ def set_up_agent_sensing(
         tick_seconds=context.tick_seconds,
         opendrive=context.map.to_opendrive(),
         attempt=context.attempt,
+        further=tuple(further),
     )
     requests = system.open_attempt(
         place, seed=derive_seed(context.seed, "system"), route=context.route
     )
     stack.callback(system.close_attempt)
-    sensors = AgentSensors(context, ego.actor, requests)
+    sensors = AgentSensors(context, ego.actor, requests, number)
     stack.callback(sensors.destroy_sensors)
     return AgentSensing(system, sensors, channel)
 

@@ -22,7 +22,7 @@ from harness.campaign.settings.declared import CampaignSettings
 from harness.channel.naming import number_equal_names
 from harness.common.randomness import derive_seed
 from harness.evaluation.driving import DriveEvaluation
-from harness.types.agent_sensors import brings_sensors
+from harness.types.agent_sensors import FurtherEgo, brings_sensors
 from harness.types.vocabulary import Route
 from harness.world.attempt_context import AttemptContext
 from harness.world.changes.applied import AppliedChanges
@@ -131,6 +131,7 @@ def set_up_attempt(
                 changes=changes,
                 view=NoView() if number else view,
                 stack=stack,
+                further=[] if number else list_further_egos(contexts, vehicles),
             )
             for number, (one, part, vehicle) in enumerate(
                 zip(contexts, parts, vehicles, strict=True)
@@ -157,6 +158,7 @@ def set_up_ego(
     changes: AppliedChanges,
     view: LiveView,
     stack: ExitStack,
+    further: Sequence[FurtherEgo] = (),
 ) -> DrivenEgo:
     """Return an ego with its partners and senses, ready to drive; the stack removes them.
 
@@ -170,6 +172,7 @@ def set_up_ego(
         changes: of the scene.
         view: what shows it.
         stack: removes what is spawned.
+        further: egos after the first; for the first ego only.
     """
     partners = set_up_partners(context, settings, parts=parts, vehicles=fleet, stack=stack)
     changes.after_partners(partners)
@@ -183,6 +186,7 @@ def set_up_ego(
         partners=partners,
         view=view,
         stack=stack,
+        further=further,
     )
     # parts with a state begin from their seeds; those of channels are equal, so that all egos
     # receive what is sent with one and the same error
@@ -212,6 +216,16 @@ def set_up_ego(
             rules=build_part(settings["driving"], "driving"), route_length=context.route.length
         ),
     )
+
+
+def list_further_egos(
+    contexts: Sequence[AttemptContext], vehicles: Sequence[EgoVehicle]
+) -> list[FurtherEgo]:
+    """Return all egos but the first, with their routes."""
+    return [
+        FurtherEgo(ego_id=vehicle.actor.id, route=context.route)
+        for context, vehicle in zip(contexts[1:], vehicles[1:], strict=True)
+    ]
 
 
 def place_hazard(spec: HazardSpec, context: AttemptContext, stack: ExitStack) -> Hazard:

@@ -40,7 +40,7 @@ from harness.records.arms import (
     SAME_SYSTEM,
     Arm,
 )
-from harness.types.agent_sensors import brings_sensors
+from harness.types.agent_sensors import brings_sensors, steers_all
 from harness.types.drivers import is_drivable_system, is_intending_driver, is_scalable_system
 from harness.types.systems import is_perceiving_system
 
@@ -77,12 +77,26 @@ def refuse_with_several_egos(
                 f"{place}, and interference.{arm.condition} changes the scene of one"
                 f" ({change.name}); choose another condition"
             )
-        named = settings["system"][arm.system]["_target_"]
-        if brings_sensors(find_class(named, f"system.{arm.system}")):
-            raise UserError(
-                f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
-                " system"
-            )
+        refuse_sensors_for_one(settings, arm, place)
+
+
+def refuse_sensors_for_one(settings: CampaignSettings, arm: Arm, place: str) -> None:
+    """Refuse a system with its own sensors, unless it steers all egos.
+
+    Args:
+        settings: of the campaign.
+        arm: that is driven.
+        place: the beginning of the message.
+
+    Raises:
+        UserError: one line that names the setting.
+    """
+    kind = find_class(settings["system"][arm.system]["_target_"], f"system.{arm.system}")
+    if brings_sensors(kind) and not steers_all(kind):
+        raise UserError(
+            f"{place}, and system.{arm.system} brings its own sensors, for one; choose another"
+            " system"
+        )
 
 
 def refuse_other_fleets(settings: CampaignSettings, arm: Arm, place: str) -> None:
