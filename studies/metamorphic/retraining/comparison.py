@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from analysis.report.html import format_counted_noun
 from harness.common.randomness import make_named_stream
 from harness.types.vocabulary import Floats
 from studies.metamorphic.judging.rows import RECORDED_OPERATOR
@@ -48,16 +49,17 @@ def build_comparison_sheet(experiment: RetrainingExperiment, tables: StudyTables
                 for ours, other in zip(values, base, strict=True)
             )
             rows.append((guide, budget, *cells))
+    operators = format_counted_noun(len(list_tested_operators(tables)), "operator")
+    seeds = format_counted_noun(len(experiment.seeds), "seed")
     return TextSheet(
         name="retraining",
         title=f"{experiment.scheme} trained further on what guides keep",
         head=("guide", "equal", "AP clean", "AP changed", *(f"{check} rate" for check in CHECKS)),
         rows=tuple(rows),
         names=2,
-        note=f"Tested on {len(clusters)} other scenarios; changed: mean of"
-        f" {len(list_tested_operators(tables))} operators. In brackets the 95 % interval of the"
-        " difference from"
-        f" the shipped weights, scenarios and {len(experiment.seeds)} seeds resampled together.",
+        note=f"Tested on {len(clusters)} other scenarios; changed: mean of {operators}. In brackets"
+        " the 95 % interval of the difference from the shipped weights, scenarios and"
+        f" {seeds} resampled together.",
     )
 
 
