@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import weakref
 from collections.abc import Callable, Mapping
@@ -121,9 +122,14 @@ class LeaderboardAgent:
         language_model: Mapping[str, Any] | None = None,
         image: str | None = None,
         engine: str = "docker",
+        start_timeout: float = 600.0,
+        step_timeout: float = 60.0,
         **others: object,
     ) -> list[Path]:
         """Return its file, its configuration and recorded answers; nothing is executed."""
+        for name, seconds in (("start_timeout", start_timeout), ("step_timeout", step_timeout)):
+            if not 0.0 < seconds < math.inf:
+                raise UserError(f"{name} is {seconds:g}; seconds above 0 are needed")
         there: AgentFiles = find_agent_files(root, agent, config, None if image else python)
         if image is not None:
             refuse_engine(engine)

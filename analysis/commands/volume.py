@@ -36,6 +36,9 @@ volume that papers use: bytes of a message, their logarithm, bytes before compre
 cells of feature maps, bandwidth of a link, bytes that the ego gets at a step, all agents together,
 packets and airtime. What records do not have is a dash, with a line that says why."""
 
+SENT_FILE = "sent_volume"
+"""Another file than the table `volume` of `crucible tables`, in the same folder."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `crucible volume` takes."""
@@ -56,7 +59,7 @@ def run_volume_command(options: argparse.Namespace) -> int:
     if volumes.empty:
         raise UserError(f"{collection.folder}: no drive has a message")
     out = resolve_output_folder(options, collection)
-    write_frame(volumes, out, "volume", ["csv"])
+    write_frame(volumes, out, SENT_FILE, ["csv"])
     head = ["volume", "", "value", "95 % interval", "used by"]
     for arm, rows in volumes.groupby("arm", sort=False):
         cells = [
@@ -72,7 +75,7 @@ def run_volume_command(options: argparse.Namespace) -> int:
         show_grid(f"{arm}: {format_counted_noun(rows.iloc[0]['drives'], 'drive')}", head, cells)
     for note in list_volume_notes(volumes):
         print_escaped_line(note)
-    print_escaped_line(f"volume.csv is in {out}")
+    print_escaped_line(f"{SENT_FILE}.csv is in {out}")
     return collection.exit_code
 
 

@@ -145,6 +145,8 @@ def run_compare_results(options: argparse.Namespace) -> int:
     if options.write is not None:
         write_campaigns(options.results, *options.write)
     places = read_benchmark_places(options)
+    if options.comfort is not None and not options.comfort.is_dir():
+        raise UserError(f"--comfort {options.comfort}: no such folder")
     rule = SCORING_RULES[options.rule]
     sets = name_sets_apart(one for path in options.results for one in read_result_sets(path))
     try:
@@ -250,6 +252,8 @@ def build_result_frames(
         )
         abilities = compute_abilities(one.drives)
         planned = max(one.planned, total.routes)
+        if not planned:
+            raise UserError(f"{one.name}: no record of a drive, and no planned route")
         measures.append(
             {
                 "results": one.name,

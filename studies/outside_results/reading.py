@@ -88,7 +88,9 @@ def parse_result_set(content: Mapping[str, Any], name: str) -> ResultSet:
     Raises:
         KeyError, TypeError, ValueError: this is no such content.
     """
-    checkpoint = content["_checkpoint"]
+    checkpoint = content["_checkpoint"] if isinstance(content, dict) else None
+    if not isinstance(checkpoint, dict):
+        raise ValueError("_checkpoint with records is needed")
     drives = tuple(parse_driven_route(record) for record in checkpoint["records"])
     if "driving score" in content or "eval num" in content:
         stated = {

@@ -159,7 +159,7 @@ def test_what_records_do_not_have_is_a_dash_with_a_line(
     printed = " ".join(capsys.readouterr().out.split())
     assert f"{CELLS}: - is not in the records" in printed
     assert "message_format.top_k.share=1" in printed
-    table = pd.read_csv(tmp_path / "out" / "volume.csv").set_index("volume")
+    table = pd.read_csv(tmp_path / "out" / "sent_volume.csv").set_index("volume")
     assert math.isnan(table["value"][CELLS])
 
 

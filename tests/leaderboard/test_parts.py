@@ -120,6 +120,17 @@ def test_a_python_or_a_configuration_that_is_not_there_is_refused() -> None:
         make_agent(paths=["nowhere"])
 
 
+@pytest.mark.parametrize("name", ["start_timeout", "step_timeout"])
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.inf, math.nan])
+def test_times_in_which_nothing_can_answer_are_refused(
+    name: str, seconds: float, tmp_path: Path
+) -> None:
+    (tmp_path / "agent.py").write_text("def get_entry_point(): return 'A'")
+    given: dict[str, Any] = {name: seconds}
+    with pytest.raises(UserError, match=rf"^{name} is {seconds:g}; seconds above 0 are needed$"):
+        LeaderboardAgent.files(str(tmp_path), "agent.py", None, sys.executable, **given)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -274,6 +274,9 @@ def test_routes_of_one_name_and_other_lengths_are_listed(
         ('{"_checkpoint": {}}', "no records"),
         ('{"_checkpoint": {"records": [{"route_id": "1"}]}}', "no scores"),
         ('{"_checkpoint": {"records": [7]}}', "not a results file"),
+        ("[1]", "_checkpoint with records is needed"),
+        ("5", "_checkpoint with records is needed"),
+        ('{"_checkpoint": 5}', "_checkpoint with records is needed"),
         (json.dumps(make_first_file([make_record("a", completion=170.0)], 1)), "170"),
         (json.dumps(make_first_file([make_record("")], 1)), "route_id is empty"),
     ],
@@ -298,6 +301,8 @@ def test_messages_without_a_share_and_wrong_words_are_one_line(
         ([str(file)], "no percentage in 'Agent left'"),
         ([str(tmp_path / "no.json")], "no.json"),
         ([str(tmp_path)], ""),
+        ([str(write_json(tmp_path / "e.json", make_first_file([], 0)))], "no record of a drive"),
+        ([str(file), "--comfort", str(tmp_path / "no")], "no: no such folder"),
         ([str(file), "--write", "v3", "x"], "unknown form"),
         ([str(file), "--write", "v2xverse", "x"], "none of the results is a campaign"),
     ):
