@@ -1,4 +1,4 @@
-"""The plan prints what radios make of messages, and links are plug-ins with a check."""
+"""The plan prints what radios make of messages, and what systems; links are plug-ins."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from crucible.check import check_plugin
 from crucible.plugins import iter_shipped_rows
+from harness.campaign.planning.compatibility import list_system_notes
 from harness.campaign.planning.link_sizes import list_link_notes
 from harness.channel.links.link import Carriage, Link
 from harness.channel.links.sight import PathView
@@ -47,6 +48,15 @@ def test_systems_of_partners_count() -> None:
     boxes, features = list_link_notes(composed("system=late", *fleet, "link=nr_v2x"))
     assert "20 boxes" in boxes
     assert "a feature map" in features
+
+
+def test_a_system_that_is_driven_as_none_unasked_is_named() -> None:
+    """Only a disturbance of messages is named, and one system reads none."""
+    both = "system=[ideal_single,ideal_late]"
+    (note,) = list_system_notes(composed(both, "interference=[latency]"))
+    assert note == "ideal_single reads no messages: it is driven as none, without latency"
+    assert list_system_notes(composed(both, "interference=[none,latency]")) == ()
+    assert list_system_notes(composed("system=ideal_late", "interference=[latency]")) == ()
 
 
 def test_the_plan_has_the_bytes_of_the_formats_that_are_chosen() -> None:

@@ -158,8 +158,27 @@ def list_system_notes(settings: CampaignSettings) -> tuple[str, ...]:
     """Return what is said of systems: privileged, without boxes, detectors off their domain."""
     notes = [make_system_note(one.kind, one.name) for one in list_all_systems(settings)]
     notes += [*list_fleet_notes(settings), *list_feature_notes(settings)]
+    notes += list_unasked_notes(settings)
     notes.append(describe_off_domain(find_off_domain(settings)))
     return tuple(filter(None, notes))
+
+
+def list_unasked_notes(settings: CampaignSettings) -> Iterator[str]:
+    """Yield a line for each system that is driven as `none` though only disturbances are named."""
+    if NONE in settings["interference"]:
+        return
+    for name, part in settings["system"].items():
+        kind = find_class(part["_target_"], f"system.{name}")
+        if kind.reads_messages:
+            continue
+        brings = brings_sensors(kind)
+        lost = [
+            condition
+            for condition in settings["interference"]
+            if not is_without_messages(settings, condition, sensor_bearing=brings)
+        ]
+        if lost:
+            yield f"{name} reads no messages: it is driven as none, without {', '.join(lost)}"
 
 
 def list_feature_notes(settings: CampaignSettings) -> Iterator[str]:
