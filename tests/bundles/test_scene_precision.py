@@ -121,7 +121,7 @@ def test_a_bundle_is_measured_and_its_campaign_says_so(
     # plan and report of a campaign with these weights
     part = {"_target_": "agents.opencood.system.OpenCood", "python": sys.executable}
     part |= {"root": str(root), "checkpoint": str(checkpoint)}
-    settings: Any = {"system": {"mine": part}, "out": None}
+    settings: Any = {"system": {"mine": part}, "out": None, "interference": {"none": {}}}
     (note,) = list_system_notes(settings)
     assert note.startswith("detectors off their domain are compared: mine: AP@0.5 0.500")
     prepare_campaign(tmp_path / "out", settings, "carlite")
@@ -129,7 +129,7 @@ def test_a_bundle_is_measured_and_its_campaign_says_so(
     assert warnings == [f"warning: {note}"]
 
     # nothing was measured of other weights, or of none
-    without: Any = {"system": {"mine": {**part, "weights": "random"}}}
+    without: Any = {**settings, "system": {"mine": {**part, "weights": "random"}}}
     assert list_system_notes(without) == ()
     write_checkpoint(checkpoint, "intermediate", offset=None)
     assert list_system_notes(settings) == ()
