@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from harness.common.errors import UserError
 from harness.common.safe_reading import STUDY_RECORD, read_json_within
+from harness.records.keys import AttemptKey
+from harness.records.ledger import iter_ledger_lines
 from harness.records.names import unescape_file_name
 from harness.records.reading import CampaignRecords
 from studies.outside_results.driven_route import DrivenRoute, parse_driven_route
@@ -51,6 +53,27 @@ class ResultSet:
     arm: str = ""
 
 
+def read_all_sets(paths: Sequence[Path]) -> list[ResultSet]:
+    """Return the result sets of all files and folders, under different names.
+
+    Raises:
+        UserError: one is not there, is given twice, or has no results.
+    """
+    for path in paths:
+        if not path.exists():
+            raise UserError(f"{path}: file or folder not found")
+    given = Counter(path.resolve() for path in paths)
+    for path in paths:
+        if given[path.resolve()] > 1:
+            raise UserError(f"{path}: given twice; name each file or folder once")
+    return name_sets_apart([(path, one) for path in paths for one in read_result_sets(path)])
+
+
+def is_campaign(path: Path) -> bool:
+    """Return whether a path is a campaign's folder."""
+    return (path / CAMPAIGN_FILE).exists()
+
+
 def read_result_sets(path: Path) -> list[ResultSet]:
     """Return the result sets of a file or folder: one, or one for each arm of a campaign.
 
@@ -60,7 +83,7 @@ def read_result_sets(path: Path) -> list[ResultSet]:
     Raises:
         UserError: there are no results.
     """
-    if (path / CAMPAIGN_FILE).exists():
+    if is_campaign(path):
         return read_campaign_sets(path)
     if path.is_dir():
         return [read_folder_set(path)]
@@ -76,10 +99,15 @@ def read_file_set(path: Path, name: str) -> ResultSet:
     except FileNotFoundError:
         raise
     except READING_PROBLEMS as problem:
-        why = str(problem) or type(problem).__name__
-        if isinstance(problem, KeyError):
-            why = f"no {problem.args[0]}"
+        why = describe_problem(problem)
         raise UserError(f"{path}: not a results file of a leaderboard: {why}") from None
+
+
+def describe_problem(problem: Exception) -> str:
+    """Return what is wrong with a record, in words."""
+    if isinstance(problem, KeyError):
+        return f"no {problem.args[0]}"
+    return str(problem) or type(problem).__name__
 
 
 def parse_result_set(content: Mapping[str, Any], name: str) -> ResultSet:
@@ -129,12 +157,12 @@ def read_folder_set(folder: Path) -> ResultSet:
     if not files:
         merged = folder / "merged.json"
         if merged.is_file():
-            return read_file_set(merged, folder.name)
+            return read_file_set(merged, folder.resolve().name)
         raise UserError(f"{folder}: neither a campaign nor a folder of results files")
     refuse_many(folder, files)
     sets = [read_file_set(file, file.stem) for file in files]
     return ResultSet(
-        name=folder.name,
+        name=folder.resolve().name,
         form=sets[0].form,
         drives=tuple(drive for part in sets for drive in part.drives),
         planned=sum(part.planned for part in sets),
@@ -161,7 +189,9 @@ def read_ego_folders(folder: Path, files: list[Path]) -> ResultSet:
             # records of one route in one file are its repetitions
             number = repetition if len(part.drives) == 1 else drive.repetition
             drives.append(replace(drive, route=name, repetition=number))
-    return ResultSet(name=folder.name, form="v2xverse", drives=tuple(drives), planned=len(files))
+    return ResultSet(
+        name=folder.resolve().name, form="v2xverse", drives=tuple(drives), planned=len(files)
+    )
 
 
 def parse_route_folder(name: str) -> tuple[str, int]:
@@ -195,24 +225,53 @@ def read_campaign_sets(folder: Path) -> list[ResultSet]:
                 left = [kind for kind in record["crucible"]["infractions"] if kind == OFF_ROAD]
                 record["infractions"] = {**record["infractions"], OFF_ROAD: left}
         except (KeyError, TypeError, ValueError) as problem:
-            raise UserError(f"{folder}: {key}: no whole result ({problem!r})") from None
+            why = describe_problem(problem)
+            raise UserError(f"{folder}: {key}: result.json is not whole: {why}") from None
         arms.setdefault(str(key.arm), []).extend(map(parse_driven_route, records))
     if not arms:
         raise UserError(f"{folder}: no finished attempt")
+    # `.` has no name of its own
+    name = folder.resolve().name
     return [
         ResultSet(
-            name=f"{folder.name}:{arm}", form=OURS, drives=tuple(drives), folder=folder, arm=arm
+            name=f"{name}:{arm}",
+            form=OURS,
+            drives=tuple(drives),
+            folder=folder,
+            arm=arm,
         )
         for arm, drives in arms.items()
     ]
 
 
-def name_sets_apart(sets: Iterable[ResultSet]) -> list[ResultSet]:
-    """Return result sets with different names: equal ones get a number."""
+def list_unfinished(paths: Sequence[Path]) -> list[str]:
+    """Return a line for each arm of campaigns with attempts that were tried and have no result."""
+    notes = []
+    for path in filter(is_campaign, paths):
+        tried = {AttemptKey.from_record(line) for line in iter_ledger_lines(path)}
+        counts = Counter(str(key.arm) for key in tried - set(CampaignRecords(path).find_attempts()))
+        notes += [
+            f"{path}: {arm}: attempts without result, which are not counted: {count}"
+            for arm, count in sorted(counts.items())
+        ]
+    return notes
+
+
+def name_sets_apart(read: Sequence[tuple[Path, ResultSet]]) -> list[ResultSet]:
+    """Return result sets with different names.
+
+    Equal ones have the name of the folder around them in front, such as `late/results`; those that
+    are then still equal get a number.
+
+    Args:
+        read: each set with the file or folder that it is of.
+    """
+    alike = Counter(one.name for _, one in read)
     named: dict[str, ResultSet] = {}
-    for one in sets:
-        name, number = one.name, 2
+    for path, one in read:
+        name = one.name if alike[one.name] == 1 else f"{path.resolve().parent.name}/{one.name}"
+        plain, number = name, 2
         while name in named:
-            name, number = f"{one.name} ({number})", number + 1
+            name, number = f"{plain} ({number})", number + 1
         named[name] = replace(one, name=name)
     return list(named.values())

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from harness.common.environments import build_foreign_environment
 from harness.common.errors import UserError
+from harness.common.given_places import refuse_absent_file, refuse_absent_folder
 from harness.common.progress_bar import track_items
 from harness.world.routes.documents import XmlElement, read_xml
 from studies.outside_results import junctions
@@ -75,14 +76,19 @@ class BenchmarkPlaces:
     maps: Path
     agents: Path
 
-    def refuse_absent(self) -> None:
-        """Refuse folders in which nothing of that sort is."""
-        if not self.maps.is_dir():
-            raise UserError(f"--maps {self.maps}: no such folder")
-        if not (self.agents / PLANNER).is_file():
-            raise UserError(
-                f"--agents {self.agents}: has no {PLANNER}; name CARLA's PythonAPI/carla"
-            )
+    @staticmethod
+    def refuse_absent(routes: Path | None, maps: Path | None, agents: Path | None) -> None:
+        """Refuse what is named and not there; None is not named."""
+        if routes is not None:
+            refuse_absent_file(routes, "--routes")
+        if maps is not None:
+            refuse_absent_folder(maps, "--maps")
+        if agents is not None:
+            refuse_absent_folder(agents, "--agents")
+            if not (agents / PLANNER).is_file():
+                raise UserError(
+                    f"--agents {agents}: has no {PLANNER}; name CARLA's PythonAPI/carla"
+                )
 
 
 def read_benchmark_routes(file: Path) -> list[BenchmarkRoute]:

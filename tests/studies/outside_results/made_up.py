@@ -88,7 +88,7 @@ OURS = {
 def write_our_campaign(folder: Path) -> Path:
     """Write a campaign of three routes: completion, penalty, counted infractions, share outside."""
     kinds = {"collision_vehicle": "collisions_vehicle", "red_light": "red_light"}
-    folder.mkdir()
+    folder.mkdir(parents=True)
     (folder / "campaign.yaml").write_text(json.dumps({"schema": VERSION, "settings": {}}))
     for route, (completion, penalty, infractions, outside) in OURS.items():
         key = key_of("late", "none", route, 1)

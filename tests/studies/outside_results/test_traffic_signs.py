@@ -16,12 +16,14 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import carla
+import pandas as pd
 import pytest
 
 from crucible.subcommands import dispatch_subcommand
 from harness.common.environments import build_foreign_environment
 from harness.common.errors import UserError
 from harness.world.maps import find_map, read_map_bytes
+from studies.outside_results.bench2drive import ABILITIES
 from studies.outside_results.driven_route import parse_driven_route
 from studies.outside_results.traffic_signs import (
     BenchmarkPlaces,
@@ -138,10 +140,10 @@ def test_a_failed_drive_beyond_its_junction_obeyed_the_signs(
     assert dispatch_subcommand([*words, "--agents", str(agents), "--out", str(tmp_path / "o")]) == 0
     printed = capsys.readouterr().out
     assert "traffic signs" in printed
-    row = (tmp_path / "o" / "results_bench2drive.csv").read_text().splitlines()[1]
     # a success and a failed drive beyond; the route without a drive counts nowhere
-    assert "2/5" in row
-    assert "0/1" in row
+    (row,) = pd.read_csv(tmp_path / "o" / "results_bench2drive.csv").to_dict("records")
+    assert (row["traffic signs, successes"], row["traffic signs, of"]) == (2, 5)
+    assert any(row[f"{name}, successes"] == 0 and row[f"{name}, of"] == 1 for name in ABILITIES)
 
     where = BenchmarkPlaces(routes, file.parent, agents)
     known = read_benchmark_routes(routes)
@@ -170,7 +172,11 @@ def test_the_mean_is_over_abilities() -> None:
     ("words", "line"),
     [
         (["--routes", "r.xml"], "belong together"),
-        (["--routes", "r.xml", "--maps", "nowhere", "--agents", "."], "nowhere: no such folder"),
+        (["--routes", "nowhere.xml"], "--routes nowhere.xml: file not found"),
+        (["--routes", ".", "--maps", "nowhere"], "--routes .: is a folder; a file is needed"),
+        (["--routes", "r.xml", "--maps", "nowhere", "--agents", "."], "nowhere: folder not found"),
+        (["--maps", "r.xml"], "--maps r.xml: is a file; a folder is needed"),
+        (["--agents", "nowhere"], "--agents nowhere: folder not found"),
         (["--routes", "r.xml", "--maps", ".", "--agents", "."], "has no agents/navigation"),
         (["--routes", "r.xml", "--maps", ".", "--agents", "carla"], "no scenario, or fewer"),
         (["--routes", "empty.xml", "--maps", ".", "--agents", "carla"], "has no <route>"),
