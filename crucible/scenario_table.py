@@ -20,6 +20,7 @@ from harness.commands.scenario_counts import (
     list_driven_tests,
 )
 from harness.common.errors import UserError
+from harness.common.given_places import refuse_absent_folder, refuse_folder_for_file
 
 if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -65,14 +66,21 @@ def add_routes_sets(actions: Actions) -> None:
 
 def run_routes_sets(options: argparse.Namespace) -> int:
     """Print both tables, and write them."""
+    # everything that is named, before scenarios are laid on roads
     if options.maps is not None:
-        refuse_absent(f"--maps {options.maps}", options.maps)
+        refuse_absent_folder(options.maps, "--maps")
+    for folder in options.driven:
+        refuse_absent_folder(folder, "--driven")
+    if options.out is not None:
+        refuse_folder_for_file(options.out, "--out")
+    checkouts = parse_checkouts(options.checkouts)
+    driven = list_driven_tests(options.driven)
     checked = [
         scenario
-        for name, checkout in map(parse_checkout, options.checkouts)
+        for name, checkout in checkouts
         for scenario in check_scenarios(name, checkout, options.maps)
     ]
-    counts = build_counts_table(checked, list_driven_tests(options.driven))
+    counts = build_counts_table(checked, driven)
     refusals = build_refusals_table(checked)
     notes = list_set_notes(checked)
     show_grid("Scenarios by set and town", counts.columns, as_rows(counts), names=2)
@@ -87,6 +95,20 @@ def run_routes_sets(options: argparse.Namespace) -> int:
     return 0
 
 
+def parse_checkouts(texts: Sequence[str]) -> list[tuple[str, Path]]:
+    """Return sets' names and the folders of their checkouts.
+
+    Raises:
+        UserError: one cannot be read, or is given twice, so that it would be counted twice.
+    """
+    checkouts = [parse_checkout(text) for text in texts]
+    places = [(name, folder.resolve()) for name, folder in checkouts]
+    for text, place in zip(texts, places, strict=True):
+        if places.count(place) > 1:
+            raise UserError(f"{text}: given twice; name each checkout once")
+    return checkouts
+
+
 def parse_checkout(text: str) -> tuple[str, Path]:
     """Return a set's name and the folder of its checkout.
 
@@ -98,18 +120,8 @@ def parse_checkout(text: str) -> tuple[str, Path]:
         raise UserError(f"{text}: SET=DIR is needed; valid sets: {', '.join(SETS)}")
     if name not in SETS:
         raise UserError(f"{text}: no set {name}; valid sets: {', '.join(SETS)}")
-    refuse_absent(text, Path(folder))
+    refuse_absent_folder(Path(folder), f"{name}:")
     return name, Path(folder)
-
-
-def refuse_absent(what: str, folder: Path) -> None:
-    """Refuse a folder that is not there.
-
-    Raises:
-        UserError: one line with what names it.
-    """
-    if not folder.is_dir():
-        raise UserError(f"{what}: folder not found")
 
 
 def build_counts_table(

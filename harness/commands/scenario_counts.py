@@ -92,10 +92,14 @@ def check_scenarios(
         maps: folder of OpenDRIVE files of further towns; None for shipped towns.
 
     Raises:
-        UserError: the folder is no checkout of this set.
+        UserError: the folder is no checkout of this set, or has no scenario.
     """
     source = SETS[set_name].source(str(checkout))
-    for entry in source.find_scenarios(source.get_checkout()):
+    try:
+        entries = source.list_scenarios(source.get_checkout())
+    except UserError as problem:
+        raise UserError(f"{set_name}: {problem}") from None
+    for entry in entries:
         yield check_scenario(set_name, source, entry, maps)
 
 

@@ -48,3 +48,15 @@ def refuse_file_for_folder(path: Path, option: str) -> None:
         if place.exists():
             which = "" if place == path else f"{place} "
             raise UserError(f"{option} {path}: {which}is a file; a folder is needed")
+
+
+def refuse_folder_for_file(path: Path, option: str) -> None:
+    """Refuse a folder where a file is to be written; the folders above need not be there yet.
+
+    Args:
+        path: of the file.
+        option: that names it.
+    """
+    if path.is_dir():
+        raise UserError(f"{option} {path}: is a folder; a file is needed")
+    refuse_file_for_folder(path.parent, option)

@@ -148,18 +148,48 @@ def test_the_command_prints_and_writes_both_tables(
     assert "nothing is known of the others" in note
 
 
-@pytest.mark.parametrize("text", ["interdrive", "opv2v=DIR", "interdrive=", "mdrive=absent"])
-def test_another_set_or_folder_is_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert dispatch_subcommand(["routes", "sets", text]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "valid sets: interdrive, mdrive" in line or line.endswith(f"{text}: folder not found")
-
-
-def test_a_folder_of_maps_must_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["routes", "sets", f"interdrive={tmp_path}", "--maps", str(tmp_path / "absent")]
-    assert dispatch_subcommand(words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith("absent: folder not found")
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["interdrive"], "interdrive: SET=DIR is needed; valid sets: interdrive, mdrive"),
+        (["opv2v=DIR"], "opv2v=DIR: no set opv2v; valid sets: interdrive, mdrive"),
+        (["interdrive="], "interdrive=: SET=DIR is needed; valid sets: interdrive, mdrive"),
+        (["mdrive=absent"], "mdrive: absent: folder not found"),
+        (["mdrive=file"], "mdrive: file: is a file; a folder is needed"),
+        (["interdrive=set", "interdrive=./set"], "interdrive=set: given twice"),
+        (["interdrive=set", "--maps", "absent"], "--maps absent: folder not found"),
+        (["interdrive=set", "--driven", "absent"], "--driven absent: folder not found"),
+        (["interdrive=set", "--out", "set"], "--out set: is a folder; a file is needed"),
+        (["interdrive=set", "--out", "file/a.md"], "file: is a file; a folder is needed"),
+        # folders without a scenario, and folders of something else
+        (
+            ["interdrive=empty"],
+            "interdrive: empty: no scenario was found: no folder has route",
+        ),
+        (["mdrive=empty"], "mdrive: empty: no scenario was found: no folder has actors_manifest.j"),
+        (
+            ["interdrive=set", "mdrive=set"],
+            "mdrive: set: no MDrive: neither scenarioset nor",
+        ),
+    ],
+)
+def test_wrong_arguments_are_one_line_before_any_table(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    line: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_interdrive(tmp_path / "set")
+    (tmp_path / "empty" / InterDriveRoutes.folder / "r1_town05_ins_c").mkdir(parents=True)
+    (tmp_path / "empty" / MDriveRoutes.folders[1]).mkdir()
+    (tmp_path / "file").touch()
+    assert dispatch_subcommand(["routes", "sets", *words]) == 2
+    printed = capsys.readouterr()
+    (said,) = printed.err.splitlines()
+    assert line in said
+    assert not printed.out
 
 
 def test_a_checkout_must_be_named() -> None:

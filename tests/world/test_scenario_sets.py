@@ -236,9 +236,16 @@ def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
     for kind in (InterDriveRoutes, MDriveRoutes):
         with pytest.raises(UserError, match=r"no (CoLMDriver|MDrive): .* there"):
             kind(str(tmp_path)).routes()
+    for kind, place in ((InterDriveRoutes, InterDriveRoutes.folder), (MDriveRoutes, "routes")):
+        (tmp_path / "empty" / place).mkdir(parents=True)
+        with pytest.raises(UserError, match=r"^routes\.checkout: \S+: no scenario was found: no "):
+            kind(str(tmp_path / "empty")).routes()
     write_interdrive(tmp_path)
-    with pytest.raises(UserError, match="no scenario of Town05"):
+    with pytest.raises(UserError, match="no scenario of Town05; it has 2 of Crucible05, 1 of Town"):
         InterDriveRoutes(str(tmp_path)).routes()
+    write(tmp_path / "broken" / InterDriveRoutes.folder / "r1_a" / "r1_a_0.xml", "<routes/>")
+    with pytest.raises(UserError, match=r"no scenario of Town05; none can be read, such as r1_a: "):
+        InterDriveRoutes(str(tmp_path / "broken")).routes([])
     scene = tmp_path / InterDriveRoutes.folder / "r4_c_ins_c"
     write_points(scene / "r4_c_ins_c_0.xml", STREET)
     with pytest.raises(UserError, match="r4_c_ins_c has 1 egos"):

@@ -110,9 +110,19 @@ class ScenarioSet(RouteSource):
         self._read: dict[str, tuple[SetScenario, RouteSpec]] | None = None
         self._towns: dict[str, int] = {}
 
+    found_by: str
+    """What a folder of a checkout must have, so that it is a scenario."""
+
     @abstractmethod
     def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield the scenarios of a checkout, in the order of their names."""
+
+    def list_scenarios(self, folder: Path) -> list[ScenarioEntry]:
+        """Return the scenarios of a checkout; UserError without one."""
+        entries = list(self.find_scenarios(folder))
+        if not entries:
+            raise UserError(f"{folder}: no scenario was found: no folder has {self.found_by}")
+        return entries
 
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
         """Return the route of the driven ego of each scenario in the town."""
@@ -151,11 +161,13 @@ class ScenarioSet(RouteSource):
     def describe_origin(self) -> str:
         """Return how many scenarios of which towns the checkout has."""
         self._scenarios([])
-        towns = ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
-        which = f"scenarios: {towns}; those of {self._town} are driven, "
+        which = f"scenarios: {self._describe_towns()}; those of {self._town} are driven, "
         if self.several_egos:
             return f"{which}with all their egos; tables have the records of ego {self._ego}"
         return f"{which}with ego {self._ego}; the others follow their routes as scripts"
+
+    def _describe_towns(self) -> str:
+        return ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
 
     def _list_driven(self, scenario: SetScenario) -> list[SetActor]:
         """Return the egos of a scenario that are driven, the first one first."""
@@ -167,8 +179,12 @@ class ScenarioSet(RouteSource):
         if self._read is not None:
             return self._read
         folder = self.get_checkout()
+        try:
+            entries = self.list_scenarios(folder)
+        except UserError as problem:
+            raise UserError(f"{PLACE}: {problem}") from None
         read: dict[str, tuple[SetScenario, RouteSpec]] = {}
-        for entry in self.find_scenarios(folder):
+        for entry in entries:
             try:
                 scenario = entry.read()
                 route = self._read_driven_route(scenario)
@@ -180,7 +196,12 @@ class ScenarioSet(RouteSource):
             if route is not None:
                 read[entry.name] = scenario, route
         if not read:
-            raise UserError(f"{folder}: no scenario of {self._town}; towns: {dict(self._towns)}")
+            there = ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
+            others = f"; it has {there}: name one of these towns with routes.source.town"
+            why = (
+                others if there else f"; none can be read, such as {invalid[0]}" if invalid else ""
+            )
+            raise UserError(f"{PLACE}: {folder}: no scenario of {self._town}{why}")
         self._read = read
         return read
 
@@ -248,12 +269,13 @@ class InterDriveRoutes(ScenarioSet):
 
     safe_from_file = True
     folder = "simulation/leaderboard/data/Interdrive"
+    found_by = "route files (NAME_0.xml, NAME_1.xml, ...)"
 
     def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield a scenario for each folder; the number in a file's name is the ego's."""
         place = folder / self.folder
         if not place.is_dir():
-            raise UserError(f"{PLACE}: {folder}: no CoLMDriver: {self.folder} is not there")
+            raise UserError(f"{folder}: no CoLMDriver: {self.folder} is not there")
         for inner in sorted(place.iterdir(), key=number_name):
             numbered = {
                 int(match["number"]): file
@@ -274,13 +296,14 @@ class MDriveRoutes(ScenarioSet):
 
     safe_from_file = True
     folders = ("scenarioset", "routes")
+    found_by = MANIFEST
 
     def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield a scenario for each manifest."""
         places = [folder / name for name in self.folders if (folder / name).is_dir()]
         if not places:
             missing = " nor ".join(self.folders)
-            raise UserError(f"{PLACE}: {folder}: no MDrive: neither {missing} is there")
+            raise UserError(f"{folder}: no MDrive: neither {missing} is there")
         for place in places:
             for manifest in sorted(place.rglob(MANIFEST)):
                 name = "_".join(manifest.parent.relative_to(place).parts)
