@@ -167,7 +167,8 @@ def check_settings(bundle: ModelBundle) -> Iterator[Finding]:
         yield Finding("form", "warning", "its data set is not named; it is guessed from its paths")
     if dead := bundle.list_dead_paths():
         names = ", ".join(dead)
-        yield Finding("paths", "note", f"{names} lead nowhere; an empty folder stands for each")
+        lead = "leads" if len(dead) == 1 else "lead"
+        yield Finding("paths", "note", f"{names} {lead} nowhere; an empty folder stands for each")
     if bundle.meta and bundle.licence == "not named":
         yield Finding("licence", "warning", "meta.yaml names no licence")
 

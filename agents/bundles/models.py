@@ -8,6 +8,12 @@ from pathlib import Path
 
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.given_places import (
+    refuse_absent_file,
+    refuse_absent_folder,
+    refuse_file_for_folder,
+)
+from harness.common.suggestions import describe_unknown_name
 
 COMMAND = CommandDeclaration(
     group="Systems",
@@ -68,11 +74,10 @@ def add_scene_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--python",
-        default="python",
         metavar="FILE",
         help="the interpreter in which the checkout runs (default: python)",
     )
-    add("--most", type=int, default=200, metavar="N", help="frames, spread evenly (default: 200)")
+    add("--most", type=int, metavar="N", help="frames, spread evenly (default: 200)")
     add(
         "--expected",
         type=float,
@@ -92,14 +97,25 @@ def export_weights(options: argparse.Namespace) -> int:
     """Write the folder, and say what is in it."""
     from agents.bundles.model_export import export_model  # noqa: PLC0415 - needs torch
     from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
-    from agents.perception.loading import load_network  # noqa: PLC0415
+    from agents.perception.loading import RANDOM, load_network  # noqa: PLC0415
     from harness.common.console import make_console  # noqa: PLC0415
     from harness.common.terminal_lines import print_plain_line  # noqa: PLC0415
 
     kind = SCHEMES.get(options.scheme)
     if kind is None:
-        raise UserError(f"{options.scheme}: no such scheme (valid: {', '.join(SCHEMES)})")
-    network = load_network(kind(), "full", options.weights)
+        valid = [name for name, scheme in SCHEMES.items() if scheme.v2xverse is not None]
+        raise UserError(describe_unknown_name("scheme", options.scheme, valid))
+    refuse_file_for_folder(options.out, "--out")
+    if options.weights != RANDOM:
+        refuse_absent_file(Path(options.weights).expanduser(), "--weights")
+    try:
+        network = load_network(kind(), "full", options.weights)
+    except UserError as problem:
+        # a table of keys that do not fit is cut to its first one
+        first = [" ".join(line.split()) for line in str(problem).splitlines()[:2]]
+        why = ", such as ".join(first).removeprefix("system: ")
+        hint = "; weights of `crucible train --size full` are needed" if len(first) > 1 else ""
+        raise UserError(f"{why}{hint}") from None
     files = export_model(network, options.out, weights=options.weights)
     count = sum(numbers.numel() for numbers in network.parameters())
     names = ", ".join(file.name for file in files)
@@ -124,9 +140,9 @@ def check_models(options: argparse.Namespace) -> int:
     from harness.common.progress_bar import show_bar  # noqa: PLC0415
     from harness.common.terminal_lines import print_plain_line  # noqa: PLC0415
 
-    if not options.folder.is_dir():
-        raise UserError(f"{options.folder}: no such folder")
+    # options first: they are wrong whatever the folder has
     refuse_scene_options(options)
+    refuse_absent_folder(options.folder)
     checks: list[tuple[Path, Callable[[Path], CheckedBundle]]] = [
         *((folder, check_bundle) for folder in find_bundles(options.folder)),
         *((file, check_crucible_weights) for file in find_crucible_weights(options.folder)),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -19,23 +22,67 @@ from agents.bundles.bundle_check import CheckedBundle
 from agents.commandline import refuse_less_than_one
 from harness.common.console import make_console
 from harness.common.errors import UserError
+from harness.common.given_places import refuse_absent_folder
 from harness.common.scene_precision import FAR_BELOW, ScenePrecision, write_scene_precision
+from harness.common.suggestions import describe_unknown_name
 from harness.common.terminal_lines import print_plain_line
+
+OF_A_MEASUREMENT = ("root", "python", "most", "expected", "set")
+"""Options that mean something with `--scenes` only."""
+OF_THE_OPTIONS = ("checkpoint", "root", "python")
+"""Settings of `system=opencood` that the command's arguments and options give."""
+PYTHON, MOST = "python", 200
+"""The interpreter, and the frames that are measured, unless the user says otherwise."""
 
 
 def refuse_scene_options(options: argparse.Namespace) -> None:
-    """Refuse options of a measurement that do not go together, before anything is read."""
-    if options.scenes is None:
-        if options.root is not None or options.expected is not None or options.set:
-            raise UserError("--root, --expected and --set are of a measurement: name --scenes DIR")
-        return
-    refuse_less_than_one(options, "most")
-    if options.root is None:
-        raise UserError("--scenes: name the checkout that runs the models: --root DIR")
+    """Refuse options of a measurement that are wrong, before any model is read."""
+    if options.most is not None:
+        refuse_less_than_one(options, "most")
     if options.expected is not None and not 0.0 <= options.expected <= 1.0:
         raise UserError(f"--expected {options.expected:g}: an average precision is 0 to 1")
-    if not options.scenes.is_dir():
-        raise UserError(f"{options.scenes}: no such folder")
+    settings = parse_given_settings(options.set)
+    if options.scenes is None:
+        given = [
+            f"--{name}" for name in OF_A_MEASUREMENT if getattr(options, name) not in (None, [])
+        ]
+        if given:
+            which = ", ".join(given)
+            raise UserError(f"{which}: for a measurement, which needs --scenes DIR and --root DIR")
+        return
+    if options.root is None:
+        raise UserError("--scenes: name the checkout that runs the models: --root DIR")
+    refuse_absent_folder(options.scenes, "--scenes")
+    refuse_absent_folder(Path(options.root).expanduser(), "--root")
+    refuse_unusable_checkout(options, settings)
+
+
+def refuse_unusable_checkout(options: argparse.Namespace, settings: Mapping[str, Any]) -> None:
+    """Refuse what `system=opencood` would refuse, and a folder without scenes."""
+    from agents.opencood.checkpoint import (  # noqa: PLC0415
+        refuse_absent_python,
+        refuse_wrong_numbers,
+        resolve_checkout,
+    )
+    from agents.training.bundle_precision import open_scenes  # noqa: PLC0415 - torch
+
+    with name_option("--root"):
+        resolve_checkout(options.root)
+    with name_option("--python"):
+        refuse_absent_python(options.python or PYTHON)
+    with name_option("--set"):
+        refuse_wrong_numbers(settings)
+    open_scenes(options.scenes)
+
+
+@contextmanager
+def name_option(option: str) -> Iterator[None]:
+    """Put an option in front of what a setting of a system is refused for."""
+    try:
+        yield
+    except UserError as problem:
+        why = str(problem).removeprefix("system: ").removeprefix("python: ")
+        raise UserError(f"{option}: {why}") from None
 
 
 def measure_bundles(options: argparse.Namespace, checked: Sequence[CheckedBundle]) -> None:
@@ -53,8 +100,8 @@ def measure_bundles(options: argparse.Namespace, checked: Sequence[CheckedBundle
             bundle,
             options.scenes,
             root=options.root,
-            python=options.python,
-            most=options.most,
+            python=options.python or PYTHON,
+            most=options.most or MOST,
             expected=expected,
             settings=settings,
         )
@@ -92,11 +139,19 @@ def describe_measurement(known: ScenePrecision) -> list[str]:
 
 def parse_given_settings(given: Sequence[str]) -> dict[str, Any]:
     """Return settings that are given as NAME=VALUE, each value as YAML has it."""
+    from agents.opencood.system import OpenCood  # noqa: PLC0415 - only for a measurement
+
+    named = (*OF_THE_OPTIONS, "self", "driving")
+    known = [name for name in signature(OpenCood.__init__).parameters if name not in named]
     settings: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier() or name in ("root", "checkpoint", "python"):
-            raise UserError(f"--set {text}: NAME=VALUE of a setting of system=opencood is needed")
+        if not equals or not name:
+            raise UserError(f"--set {text}: NAME=VALUE is needed, such as lift=0.1")
+        if name in OF_THE_OPTIONS:
+            raise UserError(f"--set {text}: DIR, --root and --python say this")
+        if name not in known:
+            raise UserError(f"--set: {describe_unknown_name('setting', name, known)}")
         try:
             settings[name] = yaml.safe_load(value)
         except yaml.YAMLError:

@@ -12,7 +12,7 @@ from agents.bundles.bundle_check import check_bundle
 from agents.bundles.export_settings import FUSIONS
 from agents.bundles.model_export import export_model
 from agents.perception.fusion.catalogue import SCHEMES
-from agents.perception.loading import RANDOM, get_weight_file_name, load_network
+from agents.perception.loading import FOLDER, RANDOM, get_weight_file_name, load_network
 from agents.training.train import choose_weights_folder, start_run
 from agents.training.training_config import TrainingConfig
 from agents.training.weight_files import make_training_card, save_weights
@@ -65,23 +65,41 @@ def test_the_card_is_what_a_check_of_models_reads(tmp_path: Path) -> None:
     assert check_bundle(tmp_path / "late").verdict == "failed"
 
 
+LITE = str(FOLDER / "lite_fcooper.safetensors")
+
+
 @pytest.mark.parametrize(
-    ("arguments", "reason"),
+    ("scheme", "weights", "line"),
     [
-        (("nothing",), "no such scheme"),
-        (("attfuse",), "comes in size lite only"),
+        ("nothing", RANDOM, "unknown scheme nothing; valid schemes: single, early, late"),
+        ("attfuse", RANDOM, "attfuse comes in size lite only"),
+        ("late", "nowhere", "--weights nowhere: file not found"),
+        ("late", ".", "--weights .: is a folder; a file is needed"),
+        ("fcooper", LITE, f"{LITE} does not fit fcooper: "),
+        ("fcooper", LITE, "weights of `crucible train --size full` are needed"),
     ],
 )
-def test_what_cannot_be_exported_is_refused(
-    arguments: tuple[str, ...], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_cannot_be_exported_is_refused_in_one_line(
+    scheme: str, weights: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    code = dispatch_subcommand(
-        ["models", "export", *arguments, "--weights", RANDOM, "--out", str(out)]
-    )
-    assert code == 2
-    assert reason in capsys.readouterr().err
+    words = ["models", "export", scheme, "--weights", weights, "--out", str(out)]
+    assert dispatch_subcommand(words) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert line in said
+    assert not said.startswith("system:")
     assert not out.exists()
+
+
+def test_a_file_in_place_of_the_folder_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    words = ["models", "export", "late", "--weights", RANDOM, "--out", str(file)]
+    assert dispatch_subcommand(words) == 2
+    assert capsys.readouterr().err == f"--out {file}: is a file; a folder is needed\n"
+    assert file.read_text() == "mine"
 
 
 def test_a_lite_network_and_a_full_folder_are_refused(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_whole_bundle_says_what_it_is(tmp_path: Path) -> None:
     assert "sorted over each frame, ±140.8 m" in sentences(checked, "passed")
     assert "2 of their size and digest" in sentences(checked, "passed")
     notes = sentences(checked, "note")
-    assert "root_dir lead nowhere" in notes
+    assert "root_dir leads nowhere" in notes
     assert "kernels of spconv 1" in notes
 
 
@@ -222,11 +222,19 @@ def test_a_catalogue_is_checked_bundle_by_bundle(
     capsys.readouterr()
 
 
-@pytest.mark.parametrize(("name", "words"), [("nowhere", "no such folder"), ("empty", "no model")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere", "nowhere: folder not found"),
+        ("file", "file: is a file; a folder is needed"),
+        ("empty", "no model"),
+    ],
+)
 def test_a_folder_without_models_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, words: str
 ) -> None:
     (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
     assert dispatch_subcommand(["models", "check", str(tmp_path / name)]) == 2
     assert words in capsys.readouterr().err
 

@@ -135,29 +135,50 @@ def test_a_bundle_is_measured_and_its_campaign_says_so(
     assert list_system_notes(settings) == ()
 
 
+MEASURED = ["--scenes", "scenes", "--root", "checkout", "--python", sys.executable]
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--root", "x"], "name --scenes DIR"),
+        (["--root", "x"], "--root: for a measurement, which needs --scenes DIR and --root DIR"),
+        (["--expected", "0"], "--expected: for a measurement, which needs --scenes DIR and --ro"),
+        (["--most", "3", "--python", "x"], "--python, --most: for a measurement, which needs --s"),
+        (["--most", "-3"], "--most -3: must be 1 or more"),
+        (["--set", "lift"], "--set lift: NAME=VALUE is needed"),
         (["--scenes", "."], "name the checkout that runs the models"),
-        (["--scenes", "nowhere", "--root", "x"], "nowhere: no such folder"),
-        (["--scenes", ".", "--root", "x", "--expected", "94.5"], "an average precision is 0 to 1"),
-        (["--scenes", ".", "--root", "x", "--most", "0"], "--most"),
-        (["--scenes", "models", "--root", "x", "--set", "lift"], "NAME=VALUE"),
-        (["--scenes", "models", "--root", "x"], "holds no recorded scenario"),
+        (["--scenes", "nowhere", "--root", "x"], "--scenes nowhere: folder not found"),
+        (["--scenes", "file", "--root", "x"], "--scenes file: is a file; a folder is needed"),
+        (["--scenes", "scenes", "--root", "x"], "--root x: folder not found"),
+        (["--scenes", "scenes", "--root", "scenes"], "--root: scenes is no checkout of OpenCOOD"),
+        ([*MEASURED, "--python", "x"], "--python: interpreter not found: x"),
+        ([*MEASURED, "--expected", "94.5"], "an average precision is 0 to 1"),
+        ([*MEASURED, "--most", "0"], "--most 0: must be 1 or more"),
+        ([*MEASURED, "--set", "lift=high"], "--set: lift: high is no number"),
+        ([*MEASURED, "--set", "lifts=1"], "--set: unknown setting lifts; did you mean lift?"),
+        ([*MEASURED, "--set", "root=x"], "--set root=x: DIR, --root and --python say this"),
+        ([*MEASURED, "--scenes", "models"], "holds no recorded scenario"),
     ],
 )
-def test_wrong_options_are_one_line(
+@pytest.mark.parametrize("folder", ["models", "nowhere"])
+def test_wrong_options_are_one_line_before_any_model_is_read(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
     line: str,
+    folder: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     checkpoint = write_checkpoint(tmp_path / "models" / "tiny", "late")
-    assert dispatch_subcommand(["models", "check", str(checkpoint), *words]) == 2
-    assert line in capsys.readouterr().err
+    write_checkout(tmp_path / "checkout")
+    write_scenes(tmp_path / "scenes")
+    (tmp_path / "file").touch()
+    assert dispatch_subcommand(["models", "check", folder, *words]) == 2
+    printed = capsys.readouterr()
+    (said,) = printed.err.splitlines()
+    assert line in said
+    assert not printed.out
     assert not (checkpoint / SCENE_PRECISION).exists()
 
 

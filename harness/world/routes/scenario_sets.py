@@ -119,10 +119,9 @@ class ScenarioSet(RouteSource):
 
     def list_scenarios(self, folder: Path) -> list[ScenarioEntry]:
         """Return the scenarios of a checkout; UserError without one."""
-        entries = list(self.find_scenarios(folder))
-        if not entries:
-            raise UserError(f"{folder}: no scenario was found: no folder has {self.found_by}")
-        return entries
+        if entries := list(self.find_scenarios(folder)):
+            return entries
+        raise UserError(f"{folder}: no scenario was found: no folder has {self.found_by}")
 
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
         """Return the route of the driven ego of each scenario in the town."""
