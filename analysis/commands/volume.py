@@ -16,11 +16,12 @@ from analysis.commands.options import (
 )
 from analysis.commands.progress import show_passes
 from analysis.report.html import format_counted_noun
-from analysis.tables.volumes import build_volume_frame, list_volume_notes
+from analysis.tables.volumes import build_volume_frame, list_silent_arms, list_volume_notes
 from analysis.tables.writing import write_frame
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
+from harness.common.given_places import refuse_file_for_folder
 
 COMMAND = CommandDeclaration(
     group="Analysis",
@@ -51,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_volume_command(options: argparse.Namespace) -> int:
     """Print the table and write it."""
+    if options.out is not None:
+        refuse_file_for_folder(options.out, "--out")
     collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)
@@ -60,23 +63,33 @@ def run_volume_command(options: argparse.Namespace) -> int:
         raise UserError(f"{collection.folder}: no drive has a message")
     out = resolve_output_folder(options, collection)
     write_frame(volumes, out, SENT_FILE, ["csv"])
-    head = ["volume", "", "value", "95 % interval", "used by"]
     for arm, rows in volumes.groupby("arm", sort=False):
-        cells = [
-            [
-                str(row["volume"]),
-                str(row["unit"]),
-                format_volume(row["value"]),
-                format_volume_interval(row),
-                str(row["used by"]),
-            ]
-            for _, row in rows.iterrows()
-        ]
-        show_grid(f"{arm}: {format_counted_noun(rows.iloc[0]['drives'], 'drive')}", head, cells)
+        show_arm_volumes(str(arm), rows)
+    # who uses which definition, once for all arms
+    columns = ["volume", "used by"]
+    used = volumes.drop_duplicates("volume")[columns].itertuples(index=False, name=None)
+    show_grid("Who reports which volume", columns, used, names=2)
+    if silent := list_silent_arms(collection, volumes):
+        print_escaped_line(f"nothing is sent: {', '.join(silent)}")
     for note in list_volume_notes(volumes):
         print_escaped_line(note)
     print_escaped_line(f"{SENT_FILE}.csv is in {out}")
     return collection.exit_code
+
+
+def show_arm_volumes(arm: str, rows: pd.DataFrame) -> None:
+    """Print the volumes of an arm, by definition."""
+    cells = [
+        [
+            str(row["volume"]),
+            str(row["unit"]),
+            format_volume(row["value"]),
+            format_volume_interval(row),
+        ]
+        for _, row in rows.iterrows()
+    ]
+    title = f"{arm}: {format_counted_noun(rows['drives'].max(), 'drive')}"
+    show_grid(title, ["volume", "unit", "value", "95 % interval"], cells)
 
 
 def format_volume(value: float) -> str:

@@ -63,8 +63,8 @@ NO_BYTES_BEFORE = (
     " Crucible, and under a message format; a published network may compress features itself"
 )
 NO_CELLS = (
-    "cells of feature maps are counted under a format of features alone;"
-    " message_format=top_k message_format.top_k.share=1 changes no number and counts them"
+    "cells of feature maps are counted under message_format=eight_bits or top_k;"
+    " message_format=top_k message_format.top_k.share=1 changes no number of a map"
 )
 DEFINITIONS = (
     VolumeDefinition(
@@ -77,7 +77,8 @@ DEFINITIONS = (
     ),
     VolumeDefinition(
         name="a message, before compression", unit="B", above="bytes_before", below="known_before",
-        used_by="OPV2V in OpenCOOD: bandwidth before compression", missing=NO_BYTES_BEFORE,
+        used_by="OpenCOOD's results on OPV2V: bandwidth before compression",
+        missing=NO_BYTES_BEFORE,
     ),
     VolumeDefinition(
         name="cells sent, share", unit="%", above="cells_sent", below="cells", scale=100.0,
@@ -93,11 +94,11 @@ DEFINITIONS = (
     ),
     VolumeDefinition(
         name="all agents, sent", unit="kB/s", above="bytes", below="seconds",
-        scale=1e-3, used_by="this harness: kB/s in `crucible tables`",
+        scale=1e-3, used_by="`crucible tables`: kB/s",
     ),
     VolumeDefinition(
         name="packets a message", unit="", above="fragments", below="carried",
-        used_by="a radio link (`link=`): fragments",
+        used_by="radio links: fragments",
     ),
     VolumeDefinition(
         name="segments a split message", unit="", above="segments", below="split",
@@ -105,7 +106,7 @@ DEFINITIONS = (
     ),
     VolumeDefinition(
         name="the channel, share of time", unit="%", above="airtime", below="link_time",
-        scale=100.0, used_by="a radio link (`link=`): airtime of the partners",
+        scale=100.0, used_by="radio links: airtime of the partners",
     ),
 )  # fmt: skip
 SUMS = (
@@ -137,16 +138,28 @@ def build_volume_frame(collection: CampaignCollection) -> pd.DataFrame:
         {"arm": arm, **make_volume_row(definition, estimate_volume(definition, drives))}
         for arm, drives in joined.groupby("arm", sort=False)
         for definition in DEFINITIONS
-        if drives["sent"].sum() > 0 and (definition.missing or drives[definition.below].sum() > 0)
+        # a definition that is not known has a row, one that does not apply has none
+        if drives["sent"].sum() > 0 and not (drives[definition.below] == 0).all()
     ]
     return pd.DataFrame(rows)
+
+
+def list_silent_arms(collection: CampaignCollection, volumes: pd.DataFrame) -> list[str]:
+    """Return the arms with drives and without a message on the air, which have no row.
+
+    Args:
+        collection: of campaigns.
+        volumes: as `build_volume_frame` returns them.
+    """
+    sending = set(volumes["arm"]) if len(volumes) else set()
+    return [arm for arm in dict.fromkeys(collection.attempts["arm"]) if arm not in sending]
 
 
 def list_volume_notes(volumes: pd.DataFrame) -> list[str]:
     """Return a line for each definition that the records of some arm cannot give, and why."""
     unknown = set(volumes.loc[volumes["value"].isna(), "volume"]) if len(volumes) else set()
     return [
-        f"{definition.name}: - is not in the records: {definition.missing}"
+        f"{definition.name}: - stands for what is not in the records: {definition.missing}"
         for definition in DEFINITIONS
         if definition.missing and definition.name in unknown
     ]
@@ -218,7 +231,7 @@ def sum_attempt_volumes(campaign: CampaignRecords, key: AttemptKey) -> dict[str,
         **sum_link_volumes(campaign, key, sums["seconds"]),
         **count_segments(campaign, key),
         **sum_bytes_before(campaign, key, messages[on_air], formatted),
-        **count_cells(formatted),
+        **count_cells(campaign, key, formatted),
     }
 
 
@@ -265,31 +278,44 @@ def sum_bytes_before(
     return {"bytes_before": float(sizes.sum()), "known_before": float(len(sizes))}
 
 
+def is_shared_whole(campaign: CampaignRecords, key: AttemptKey) -> bool:
+    """Return whether all partners share boxes or points, which have no feature maps."""
+    return (
+        key.arm[PARTNER_FLEET] == SAME_SYSTEM
+        and campaign.read_result(key)["crucible"]["messages"]["fusion"] in SHARED_WHOLE
+    )
+
+
 def is_shared_uncompressed(campaign: CampaignRecords, key: AttemptKey) -> bool:
     """Return whether records show that no network compresses what partners share."""
+    if is_shared_whole(campaign, key):
+        return True
     if key.arm[PARTNER_FLEET] != SAME_SYSTEM:
         return False
-    if campaign.read_result(key)["crucible"]["messages"]["fusion"] in SHARED_WHOLE:
-        return True
     system = (campaign.header["settings"].get("system") or {}).get(key.arm.system)
     fusion = system.get("fusion") if isinstance(system, Mapping) else None
     target = fusion.get("_target_", "") if isinstance(fusion, Mapping) else ""
     return str(target).startswith(MODULES)
 
 
-def count_cells(formatted: pd.DataFrame | None) -> dict[str, float]:
+def count_cells(
+    campaign: CampaignRecords, key: AttemptKey, formatted: pd.DataFrame | None
+) -> dict[str, float]:
     """Return the cells of feature maps that were sent, and all cells, over messages.
 
     The share of cells is Where2comm's (Hu et al. 2022: ones of the binary selection matrix over
     its size; `communication_rate` in its code and in V2Xverse's). Cells of all maps of a message
     count; a cell with zeros in all channels is not sent. NaN where no format of features counted
-    them.
+    them; zeros of boxes and points, which have no cells.
 
     Args:
+        campaign: its records.
+        key: of the attempt.
         formatted: messages on the air with the columns of `formatted`; None in native format.
     """
     if formatted is None or not (formatted["kind"] == FEATURES).any():
-        return dict.fromkeys(("cells_sent", "cells"), math.nan)
+        count = 0.0 if is_shared_whole(campaign, key) else math.nan
+        return dict.fromkeys(("cells_sent", "cells"), count)
     features = formatted[formatted["kind"] == FEATURES]
     return {
         "cells_sent": float(features["included"].sum()),

@@ -21,6 +21,7 @@ from analysis.tables.volumes import (
     build_volume_frame,
     compute_log2,
     is_shared_uncompressed,
+    list_silent_arms,
     list_volume_notes,
     sum_attempt_volumes,
 )
@@ -31,6 +32,7 @@ from harness.records.packing.unpack import unpack_campaigns
 from harness.records.reading import CampaignRecords
 from harness.records.schema import FORMATTED, LINKS
 from tests.analysis.little import write_little
+from tests.conftest import ROOT
 
 BEFORE, CELLS = "a message, before compression", "cells sent, share"
 
@@ -56,7 +58,6 @@ def slow_volumes(folder: Path, system: str, condition: str) -> dict[str, float]:
     return {
         "a message": sent / messages,
         "a message, before compression": sent / messages,  # boxes are shared as they are
-        "cells sent, share": math.nan,  # and are no cells
         "a message, log2": math.log(sent / messages, 2),
         "a link": sent * 8 / (captures * period) / 1e6,
         "the ego, delivered": delivered / steps,
@@ -73,7 +74,7 @@ def test_volumes_are_those_of_a_slow_path(
         name for name in volumes["arm"] if name.startswith(system) and name.endswith(condition)
     }
     rows = volumes[volumes["arm"] == arm].set_index("volume")["value"]
-    # without a radio there are no packets, and no rows of packets
+    # no rows of packets without a radio, and none of cells of boxes
     assert rows.to_dict() == pytest.approx(slow_volumes(little, system, condition), nan_ok=True)
 
 
@@ -147,7 +148,7 @@ def test_what_records_do_not_have_is_a_dash_with_a_line(
     assert math.isnan(volumes["value"][BEFORE])
     assert volumes["value"][CELLS] == pytest.approx(recount_features(others)[1])
     (note,) = list_volume_notes(volumes.reset_index())
-    assert note.startswith(f"{BEFORE}: - is not in the records")
+    assert note.startswith(f"{BEFORE}: - stands for what is not in the records")
     # in native format nothing is compressed, and cells are not known
     native = write_features(tmp_path / "n", target="agents.perception.fusion.fcooper.FCooper")
     for file in native.rglob("formatted.parquet"):
@@ -157,7 +158,7 @@ def test_what_records_do_not_have_is_a_dash_with_a_line(
     assert math.isnan(volumes["value"][CELLS])
     assert dispatch_subcommand(["volume", str(native), "--out", str(tmp_path / "out")]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert f"{CELLS}: - is not in the records" in printed
+    assert f"{CELLS}: - stands for what is not in the records" in printed
     assert "message_format.top_k.share=1" in printed
     table = pd.read_csv(tmp_path / "out" / "sent_volume.csv").set_index("volume")
     assert math.isnan(table["value"][CELLS])
@@ -172,8 +173,42 @@ def test_partners_with_other_systems_have_unknown_bytes_before(tmp_path: Path) -
     assert not is_shared_uncompressed(campaign, mixed)
 
 
-def test_an_arm_without_messages_has_no_row(collection: CampaignCollection) -> None:
-    assert not any(name.startswith("alone") for name in build_volume_frame(collection)["arm"])
+def test_an_arm_without_messages_has_no_row_and_is_named(
+    little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    volumes = build_volume_frame(collect_campaigns([little]))
+    assert not any(name.startswith("alone") for name in volumes["arm"])
+    silent = list_silent_arms(collect_campaigns([little]), volumes)
+    assert [name.partition("/")[0] for name in silent] == ["alone"]
+    assert dispatch_subcommand(["volume", str(little), "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert f"nothing is sent: {silent[0]}\n" in printed
+    # boxes have no cells, and who uses a definition is printed once
+    assert "top_k" not in printed
+    assert printed.count("DAIR-V2X: average bytes") == 1
+
+
+def test_a_file_in_place_of_the_folder_is_one_line(
+    little: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert dispatch_subcommand(["volume", str(little), "--out", str(tmp_path / "file")]) == 2
+    printed = capsys.readouterr()
+    assert printed.err == f"--out {tmp_path / 'file'}: is a file; a folder is needed\n"
+    assert not printed.out
+
+
+def test_the_page_has_the_definitions_of_the_program() -> None:
+    section = (
+        (ROOT / "docs" / "how-to" / "analysis.md").read_text().partition("## How much is sent")
+    )
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")]
+        for line in section[2].partition("used by |\n")[2].partition("\n\n")[0].splitlines()[1:]
+    ]
+    assert [(row[0], row[1], row[3]) for row in rows] == [
+        (definition.name, definition.unit or "-", definition.used_by) for definition in DEFINITIONS
+    ]
 
 
 def test_packets_and_airtime_come_from_the_link(tmp_path: Path) -> None:
