@@ -244,12 +244,15 @@ def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no scenario of Town05; it has 2 of Crucible05, 1 of Town"):
         InterDriveRoutes(str(tmp_path)).routes()
     write(tmp_path / "broken" / InterDriveRoutes.folder / "r1_a" / "r1_a_0.xml", "<routes/>")
-    with pytest.raises(UserError, match=r"no scenario of Town05; none can be read, such as r1_a: "):
+    with pytest.raises(UserError, match=r"no scenario of Town05 can be driven, such as r1_a: "):
         InterDriveRoutes(str(tmp_path / "broken")).routes([])
     scene = tmp_path / InterDriveRoutes.folder / "r4_c_ins_c"
     write_points(scene / "r4_c_ins_c_0.xml", STREET)
     with pytest.raises(UserError, match="r4_c_ins_c has 1 egos"):
         InterDriveRoutes(str(tmp_path), ego=1, town=TOWN).routes(None)
+    for ego in (2, -1):
+        with pytest.raises(UserError, match=rf"such as r2_a_ins_c: routes\.source\.ego = {ego}: "):
+            InterDriveRoutes(str(tmp_path), ego=ego, town=TOWN).routes([])
     # left out and named where the user asks for that
     left: list[str] = []
     assert len(InterDriveRoutes(str(tmp_path), ego=1, town=TOWN).routes(left)) == 2

@@ -99,7 +99,7 @@ class ScenarioSet(RouteSource):
     def __init__(
         self,
         checkout: str | None,  # the repository's folder
-        ego: int = 0,  # which of a scenario's egos is driven
+        ego: int = 0,  # which of a scenario's egos is driven, from 0 on
         town: str = "Town05",  # scenarios of other towns are left out
         driven: str = "one",  # one, or all: every ego of a scenario is driven by the system
     ) -> None:
@@ -110,8 +110,7 @@ class ScenarioSet(RouteSource):
         self._read: dict[str, tuple[SetScenario, RouteSpec]] | None = None
         self._towns: dict[str, int] = {}
 
-    found_by: str
-    """What a folder of a checkout must have, so that it is a scenario."""
+    found_by: str  # what a folder of a checkout has that is a scenario
 
     @abstractmethod
     def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
@@ -168,6 +167,12 @@ class ScenarioSet(RouteSource):
     def _describe_towns(self) -> str:
         return ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
 
+    def _describe_absence(self, invalid: list[str] | None) -> str:
+        if invalid and (not self._towns or self._town in self._towns):
+            return f"no scenario of {self._town} can be driven, such as {invalid[0]}"
+        which = f"it has {self._describe_towns()}: choose with routes.source.town"
+        return f"no scenario of {self._town}; {which}"
+
     def _list_driven(self, scenario: SetScenario) -> list[SetActor]:
         """Return the egos of a scenario that are driven, the first one first."""
         first = scenario.egos[self._ego]
@@ -195,12 +200,7 @@ class ScenarioSet(RouteSource):
             if route is not None:
                 read[entry.name] = scenario, route
         if not read:
-            there = ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
-            others = f"; it has {there}: name one of these towns with routes.source.town"
-            why = (
-                others if there else f"; none can be read, such as {invalid[0]}" if invalid else ""
-            )
-            raise UserError(f"{PLACE}: {folder}: no scenario of {self._town}{why}")
+            raise UserError(f"{PLACE}: {folder}: {self._describe_absence(invalid)}")
         self._read = read
         return read
 
@@ -221,9 +221,9 @@ class ScenarioSet(RouteSource):
         self._towns[town] = self._towns.get(town, 0) + 1
         if town != self._town:
             return None
-        if self._ego >= len(scenario.egos):
+        if not 0 <= self._ego < (count := len(scenario.egos)):
             raise UserError(
-                f"routes.source.ego = {self._ego}: {scenario.name} has {len(scenario.egos)} egos"
+                f"routes.source.ego = {self._ego}: {scenario.name} has {count} egos, from 0 on"
             )
         return read_ego_route(scenario, scenario.egos[self._ego], town)
 
