@@ -221,10 +221,9 @@ class ScenarioSet(RouteSource):
         self._towns[town] = self._towns.get(town, 0) + 1
         if town != self._town:
             return None
-        if not 0 <= self._ego < (count := len(scenario.egos)):
-            raise UserError(
-                f"routes.source.ego = {self._ego}: {scenario.name} has {count} egos, from 0 on"
-            )
+        if self._ego not in range(len(scenario.egos)):
+            known = f"{scenario.name} has {len(scenario.egos)} egos, from 0 on"
+            raise UserError(f"routes.source.ego = {self._ego}: {known}")
         return read_ego_route(scenario, scenario.egos[self._ego], town)
 
     def script_scenario(
