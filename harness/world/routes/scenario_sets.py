@@ -110,7 +110,7 @@ class ScenarioSet(RouteSource):
         self._read: dict[str, tuple[SetScenario, RouteSpec]] | None = None
         self._towns: dict[str, int] = {}
 
-    found_by: str  # what a folder of a checkout has that is a scenario
+    scenario_files: str  # what a folder of a checkout has that is a scenario
 
     @abstractmethod
     def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
@@ -120,7 +120,7 @@ class ScenarioSet(RouteSource):
         """Return the scenarios of a checkout; UserError without one."""
         if entries := list(self.find_scenarios(folder)):
             return entries
-        raise UserError(f"{folder}: no scenario was found: no folder has {self.found_by}")
+        raise UserError(f"{folder}: no scenario was found: no folder has {self.scenario_files}")
 
     def routes(self, invalid: list[str] | None = None) -> Sequence[RouteSpec]:
         """Return the route of the driven ego of each scenario in the town."""
@@ -267,7 +267,7 @@ class InterDriveRoutes(ScenarioSet):
 
     safe_from_file = True
     folder = "simulation/leaderboard/data/Interdrive"
-    found_by = "route files (NAME_0.xml, NAME_1.xml, ...)"
+    scenario_files = "route files (NAME_0.xml, NAME_1.xml, ...)"
 
     def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield a scenario for each folder; the number in a file's name is the ego's."""
@@ -294,7 +294,7 @@ class MDriveRoutes(ScenarioSet):
 
     safe_from_file = True
     folders = ("scenarioset", "routes")
-    found_by = MANIFEST
+    scenario_files = MANIFEST
 
     def find_scenarios(self, folder: Path) -> Iterator[ScenarioEntry]:
         """Yield a scenario for each manifest."""
