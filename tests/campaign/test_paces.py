@@ -115,7 +115,7 @@ def test_what_takes_longer_is_another_kind(
     assert "ideal_late" not in other
 
 
-def test_two_programs_of_the_users_have_a_pace_each(tmp_path: Path) -> None:
+def test_two_programs_of_the_users_have_two_paces(tmp_path: Path) -> None:
     """One class of the harness drives both; a time of one says nothing of the other's."""
 
     def compose_agent(*words: str) -> CampaignSettings:

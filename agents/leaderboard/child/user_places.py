@@ -50,7 +50,7 @@ class UserFolders:
             frames.append((problem.filename, problem.lineno))
         for name, line in reversed(frames):
             file = Path(name).resolve()
-            if self._is_own(file):
+            if self._is_users(file):
                 return f"{self.name_file(file)}:{line}"
         return ""
 
@@ -65,11 +65,11 @@ class UserFolders:
                 line = inspect.getsourcelines(thing)[1]
             except (TypeError, OSError):
                 continue
-            if self._is_own(file):
+            if self._is_users(file):
                 return f"{self.name_file(file)}:{line}"
         return self.agent
 
-    def _is_own(self, file: Path) -> bool:
+    def _is_users(self, file: Path) -> bool:
         """Return whether the user has written a file."""
         if {LIBRARY, *OURS} & set(file.parents) or set(INSTALLED) & set(file.parts):
             return False
