@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from agents.leaderboard.agent_source import refuse_unfit_source
 from harness.common.errors import UserError
-
-ENTRY = "get_entry_point"
-LONGEST = 4 << 20
-"""Bytes of an agent's file that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +43,6 @@ def find_agent_files(root: str, agent: str, config: str | None, python: str | No
     file = folder / Path(named).expanduser()
     if not file.is_file():
         raise UserError(f"system: agent: file not found: {file}")
-    if not name and not has_entry_point(file):
-        raise UserError(f"system: {file} has no {ENTRY}; name the class: agent={named}:CLASS")
     given = None if config is None else folder / Path(config).expanduser()
     if given is not None and not given.exists():
         raise UserError(f"system: config: not found: {given}")
@@ -56,24 +50,8 @@ def find_agent_files(root: str, agent: str, config: str | None, python: str | No
         raise UserError(
             f"system: python: interpreter not found: {python}; name the one in which the agent runs"
         )
+    refuse_unfit_source(file, name or None, python)
     return AgentFiles(folder, file, name or None, given)
-
-
-def has_entry_point(file: Path) -> bool:
-    """Return whether a module defines or imports `get_entry_point`; it is not executed."""
-    try:
-        tree = ast.parse(file.read_bytes()[:LONGEST])
-    except (SyntaxError, ValueError):
-        return True  # of another Python: the child will say
-    for node in ast.walk(tree):
-        names = [getattr(node, "name", None)]
-        if isinstance(node, ast.ImportFrom):
-            names = [alias.asname or alias.name for alias in node.names]
-        if isinstance(node, ast.Name):
-            names = [node.id]
-        if ENTRY in names or "*" in names:
-            return True
-    return False
 
 
 def list_search_paths(root: Path, agent: Path, more: list[str] | None) -> list[str]:

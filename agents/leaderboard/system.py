@@ -168,10 +168,14 @@ class LeaderboardAgent:
             arrays[f"options {number}"] = list_road_options(way)
         try:
             answer, _ = self._ask(words, arrays, self._start_patience)
-            self.requests = read_sensor_list(answer["sensors"], answer.get("agent_name"))
-            return self.requests
-        except (ChildError, UserError) as problem:
+        except ChildError as problem:
             raise AttemptError("agent_setup", f"{self._where}: {problem}") from None
+        try:
+            self.requests = read_sensor_list(answer["sensors"], answer.get("agent_name"))
+        except UserError as problem:
+            line = f"{self._where}: {problem} ({answer['where']})"
+            raise AttemptError("agent_setup", line) from None
+        return self.requests
 
     def reset(self, seed: int, route: Route) -> None:
         """Do nothing: `open_attempt` began the attempt."""

@@ -175,8 +175,8 @@ def announce_campaign(
             attempts=len(planned.attempts),
             done=expected.done,
             left=expected.left,
-            seconds=round(expected.seconds),
-            bytes=round(expected.bytes),
+            seconds=None if expected.guests else round(expected.seconds),
+            bytes=None if expected.guests else round(expected.bytes),
             folder=str(folder),
         )
     return expected

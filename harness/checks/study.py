@@ -94,11 +94,14 @@ class StudyExamination:
         took = estimate_campaign(
             planned, get_campaign_path(self._settings), select_known_paces(self._settings)
         )
+        known = f"about {took.seconds / 60:.0f} min"
+        if took.guests:
+            known = f"the time of {', '.join(took.guests)} is not known before a first drive"
         yield Finding(
             "plans",
             "passed",
             f"{len(planned.attempts)} attempts: {len(arms)} arms, {len(planned.assignments)} routes"
-            f" in {planned.town}, {len(seeds)} seeds; about {took.seconds / 60:.0f} min",
+            f" in {planned.town}, {len(seeds)} seeds; {known}",
         )
         for arm in planned.unfit:
             yield Finding("plans", "warning", f"left out: {arm}")

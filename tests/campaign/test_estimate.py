@@ -17,6 +17,7 @@ from harness.campaign.planning.estimate import (
 )
 from harness.campaign.planning.paces import SystemPace
 from harness.campaign.planning.plan import CampaignPlan
+from harness.campaign.printing.tables import describe_remaining_work
 from harness.campaign.printing.units import format_bytes, format_duration
 from harness.records.ledger import find_finished_tries
 from harness.records.writing import EPISODES
@@ -134,6 +135,41 @@ def test_by_what_the_machine_drove_before(made: tuple[CampaignPlan, Path], tmp_p
     assert part.seconds < whole.seconds
     assert not part.expected.in_seconds
     assert (part.remembered, part.unknown) == (3, ("ideal_late",))
+
+
+def test_a_program_of_the_users_has_no_time_before_its_first_drive(
+    made: tuple[CampaignPlan, Path], tmp_path: Path
+) -> None:
+    planned, folder = made
+    guest = replace(planned, guests=("ideal_late",))
+    expected = estimate_campaign(guest, tmp_path / "nowhere")
+    assert (expected.guests, expected.left_of_guests) == (("ideal_late",), 4)
+    assert expected.unknown == ("ideal_single",)
+    assert not expected.expected.in_seconds
+    # what is known is of the other system, by the rule
+    bend, hop = (SECONDS_PER_METRE * one.route.length + STARTING for one in planned.assignments)
+    assert expected.seconds == pytest.approx(max(bend, hop))
+    metres = sum(assignment.route.length for assignment in planned.assignments)
+    assert expected.bytes == pytest.approx(BYTES_PER_METRE * metres)
+    (_, line), (name, of_guest) = describe_remaining_work(expected, guest)
+    assert line.startswith("2 attempts: about ")
+    assert (name, of_guest) == (
+        "",
+        "4 attempts of ideal_late with 2 workers:"
+        " the time is not known before the first one has finished",
+    )
+    # alone, it has the only line
+    alone = replace(guest, guests=("ideal_late", "ideal_single"))
+    ((name, line),) = describe_remaining_work(estimate_campaign(alone, tmp_path / "no"), alone)
+    assert (name, line.split(":")[0]) == (
+        "left",
+        "6 attempts of ideal_single, ideal_late with 2 workers",
+    )
+    # a drive on this machine, here or elsewhere, is a basis
+    pace = SystemPace(metres=100.0, seconds=50.0, bytes=2000.0, attempts=3)
+    assert not estimate_campaign(guest, tmp_path / "nowhere", {"ideal_late": pace}).guests
+    shutil.rmtree(folder / EPISODES / planned.attempts[-1].path)
+    assert not estimate_campaign(guest, folder).guests
 
 
 def test_attempts_of_the_campaign_go_before_those_of_the_machine(

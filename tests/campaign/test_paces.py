@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.campaign.planning.compatibility import list_guests
 from harness.campaign.planning.estimate import STARTING, estimate_campaign
 from harness.campaign.planning.paces import (
     FILE,
     REMEMBERED,
     SystemPace,
+    format_pace_kind,
     get_pace_file,
     read_paces,
     select_known_paces,
@@ -111,6 +113,23 @@ def test_what_takes_longer_is_another_kind(
     other = select_known_paces(composed("routes.only=null", "seeds=[1]", *settings))
     assert set(other) <= {"ideal_single"}
     assert "ideal_late" not in other
+
+
+def test_two_programs_of_the_users_have_two_paces(tmp_path: Path) -> None:
+    """One class of the harness drives both; a time of one says nothing of the other's."""
+
+    def compose_agent(*words: str) -> CampaignSettings:
+        named = ("root=tests/leaderboard", "agent=little_agent.py", *words)
+        chosen = [f"system.leaderboard_agent.{word}" for word in named]
+        return composed("system=leaderboard_agent", "routes.only=null", *chosen)
+
+    first = compose_agent()
+    kind = format_pace_kind(first, "leaderboard_agent")
+    assert kind == format_pace_kind(compose_agent("step_timeout=3"), "leaderboard_agent")
+    for word in ("agent=seeing_agent.py", "root=elsewhere", "config=a.yaml", "python=python3"):
+        assert kind != format_pace_kind(compose_agent(word), "leaderboard_agent")
+    assert list_guests(first) == ("leaderboard_agent",)
+    assert list_guests(composed("routes.only=null")) == ()
 
 
 @pytest.mark.thorough

@@ -1,7 +1,7 @@
 """CoLMDriver's own agent, with random numbers as weights: two egos negotiate, and repeat.
 
 COLMDRIVER_ROOT names a checkout of CoLMDriver, and COLMDRIVER_PYTHON an interpreter in which its
-agent runs: docs/how-to/leaderboard-agent.md says what it needs. AGENTS_PATH may name CARLA's folder
+agent runs: docs/how-to/agents-tried.md says what it needs. AGENTS_PATH may name CARLA's folder
 `PythonAPI/carla`. The checkout is copied.
 """
 

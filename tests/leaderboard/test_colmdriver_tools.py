@@ -17,8 +17,9 @@ from tests.world.little_checkout import write
 
 TOOLS = ROOT / "tools" / "guests"
 SETTINGS = "opencood/hypes_yaml/v2xverse/colmdriver_multiclass_config.yaml"
+AGENT_SETTINGS = "simulation/leaderboard/team_code/agent_config/colmdriver_config.yaml"
 CODE = {
-    "simulation/leaderboard/team_code/agent_config/colmdriver_config.yaml": """
+    AGENT_SETTINGS: """
 perception: {perception_model_dir: ckpt/perception}
 planning: {planner_config: planner.yaml, planner_model_checkpoint: ckpt/planner/epoch_26.ckpt}
 """,
@@ -103,18 +104,58 @@ def test_weights_are_written_where_the_agent_reads_them(tmp_path: Path) -> None:
 def test_another_folder_is_refused_in_one_line(tmp_path: Path) -> None:
     done = write_weights(tmp_path)
     assert done.returncode == 2
-    assert f"--root {tmp_path}: no checkout of CoLMDriver" in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
+    assert f"--root {tmp_path}: no checkout of CoLMDriver" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
-def test_what_the_checkout_cannot_import_is_one_line(tmp_path: Path) -> None:
-    for name, text in CODE.items():
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "codriving.py",
+            "import no_such_package",
+            "planner: ModuleNotFoundError: No module named 'no_such_package' (codriving.py:1);"
+            " the checkout's README installs it",
+        ),
+        ("planner.yaml", "model: {type: Other}", "planner: KeyError: 'Other' (common.py:4);"),
+        ("planner.yaml", "model: [", "planner.yaml: not YAML: while parsing"),
+        (AGENT_SETTINGS, "perception: {}", "no entry perception.perception_model_dir"),
+        (AGENT_SETTINGS, "- 3", "no entry perception.perception_model_dir"),
+        (SETTINGS, "width: 3", "no entry test_dir"),
+        (SETTINGS, "test_dir: data/root\nwidth: x", "perception: TypeError: "),
+        ("ckpt", "a file", "cannot be written: "),
+    ],
+)
+def test_what_is_wrong_in_the_checkout_is_one_line(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    for file, right in CODE.items():
+        write(tmp_path / file, text if file == name else right)
+    if name not in CODE:
         write(tmp_path / name, text)
-    (tmp_path / "codriving.py").write_text("import no_such_package")
     done = write_weights(tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not [path for path in tmp_path.rglob("*") if path.suffix in {".pth", ".ckpt", ".part"}]
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("seed", ["-1", "x", str(2**63)])
+def test_a_seed_that_torch_does_not_take_is_one_line(tmp_path: Path, seed: str) -> None:
+    done = write_weights(tmp_path, "--seed", seed)
     assert done.returncode == 2
-    assert "No module named 'no_such_package'; the checkout's README installs it" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert f"--seed: {seed}: a whole number from 0 to 2**63 - 1 is needed" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_agents_file_is_no_command() -> None:
+    words = [sys.executable, str(TOOLS / "colmdriver_one_ego.py"), "--help"]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("colmdriver_one_ego.py is no command: give it as the agent, ")
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["colmdriver_agent.py", "one"])

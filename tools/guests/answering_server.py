@@ -19,7 +19,14 @@ import re
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tools.guests import guest_tools
+else:
+    sys.path.insert(0, str(Path(__file__).absolute().parent))
+    import guest_tools
 
 LOOPBACK = "127.0.0.1"
 MODEL = "rule"
@@ -117,10 +124,11 @@ class Answering(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer a conversation."""
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
+            # a length below 0 would wait for an end that does not come
+            body = self.rfile.read(max(int(self.headers.get("Content-Length") or 0), 0))
             text = join_text(json.loads(body)["messages"])
-        except (ValueError, KeyError, TypeError) as problem:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
             self.send(400, {"error": {"message": f"no conversation: {problem!r}"}})
             return
         message = {"role": "assistant", "content": answer_question(text)}
@@ -141,31 +149,41 @@ class Answering(BaseHTTPRequestHandler):
         """Print nothing for each question."""
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Prints nothing about an agent that went away before it had its answer."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print what went wrong, unless it is the end of a connection."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def open_server(port: int) -> ThreadingHTTPServer:
     """Return a server on a port of loopback; 0: on a free one."""
-    server = ThreadingHTTPServer((LOOPBACK, port), Answering)
-    server.daemon_threads = True
-    return server
+    return QuietServer((LOOPBACK, port), Answering)
 
 
 def open_or_refuse(port: int) -> ThreadingHTTPServer:
-    """Return a server; one line and exit code 2 if the port cannot be had."""
+    """Return a server, or refuse a port that cannot be had."""
     try:
         return open_server(port)
     except OSError as problem:
-        print(f"port {port}: {problem.strerror}", file=sys.stderr)
-        raise SystemExit(2) from None
+        raise guest_tools.RefusalError(f"port {port}: {problem.strerror}") from None
 
 
 def read_options(given: list[str] | None = None) -> argparse.Namespace:
     """Return what the command line says."""
-    parser = argparse.ArgumentParser(description="Answer CoLMDriver's questions by a rule.")
+    parser = guest_tools.OneLineParser(
+        description="Answer CoLMDriver's questions by a rule, until Ctrl-C."
+    )
     parser.add_argument(
         "--ports",
         type=int,
         nargs="+",
         default=[1111, 8888],
-        help="on loopback; the default is what colmdriver_config.yaml has: 1111 8888",
+        help="on loopback; 0: a free one (default: 1111 8888, as colmdriver_config.yaml has)",
     )
     options = parser.parse_args(given)
     for port in options.ports:
@@ -174,9 +192,9 @@ def read_options(given: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def main() -> None:
+def serve_ports(ports: list[int]) -> None:
     """Serve until interrupted."""
-    for server in [open_or_refuse(port) for port in read_options().ports]:
+    for server in [open_or_refuse(port) for port in ports]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"answering at http://{LOOPBACK}:{server.server_address[1]}/v1", flush=True)
     try:
@@ -186,4 +204,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    asked = read_options()
+    guest_tools.run_or_refuse(lambda: serve_ports(asked.ports))

@@ -8,7 +8,16 @@ with `FileNotFoundError`. This file is given as the agent, from the agent's own 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
+
+if __name__ == "__main__":
+    print(
+        "colmdriver_one_ego.py is no command: give it as the agent,"
+        " system.leaderboard_agent_privileged.agent=…/colmdriver_one_ego.py",
+        file=sys.stderr,
+    )
+    raise SystemExit(2)
 
 AGENT: Any = importlib.import_module("team_code.colmdriver_agent")
 

@@ -18,10 +18,11 @@ class Answers:
     def __init__(self, words: dict[str, Any]) -> None:
         self.notes: list[str] = []
         self.properties: dict[str, Any] = {}
+        self._folders: Any = importlib.import_module("user_places").UserFolders(words)
         try:
             self._agent = importlib.import_module("driven_agent").DrivenAgent(words)
         except (Exception, SystemExit) as problem:
-            self.properties = fail(problem)
+            self.properties = self.fail(problem, self._folders.agent)
             return
         self.notes = self._agent.notes
 
@@ -32,17 +33,23 @@ class Answers:
         try:
             said: dict[str, Any] = getattr(self._agent, words["kind"])(words, arrays)
         except (Exception, SystemExit) as problem:
-            return {"kind": "failed", **fail(problem)}, {}
+            where = self._folders.find_lines(*self._agent.asked)
+            return {"kind": "failed", **self.fail(problem, where)}, {}
+        if "sensors" in said:
+            said["where"] = self._folders.find_lines(*self._agent.asked)
         return {"kind": words["kind"], **said}, {}
 
+    def fail(self, problem: BaseException, otherwise: str) -> dict[str, str]:
+        """Return what failed in one line; the whole goes to stderr.
 
-def fail(problem: BaseException) -> dict[str, str]:
-    """Return what failed in one line; the whole goes to stderr."""
-    traceback.print_exception(type(problem), problem, problem.__traceback__)
-    said = " ".join(str(problem).split())
-    place = traceback.extract_tb(problem.__traceback__)[-1]
-    where = f"{Path(place.filename).name}:{place.lineno}"
-    return {"failed": f"{type(problem).__name__}: {said}"[:LONGEST], "where": where}
+        Args:
+            problem: what was raised.
+            otherwise: place that is named where no line of the user's raised it.
+        """
+        traceback.print_exception(type(problem), problem, problem.__traceback__)
+        said = " ".join(str(problem).split())
+        where = self._folders.find_place(problem) or otherwise
+        return {"failed": f"{type(problem).__name__}: {said}"[:LONGEST], "where": where}
 
 
 def main() -> None:

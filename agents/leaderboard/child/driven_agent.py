@@ -31,6 +31,10 @@ class DrivenAgent:
     Args:
         words: `root`, `agent` (file), `name` of its class or nothing, `paths` to import from, and
             whether it `opens_world`.
+
+    Attributes:
+        asked: the agent's method that was called last, and its class.
+        notes: what was put in the place of what its Python lacks.
     """
 
     def __init__(self, words: dict[str, Any]) -> None:
@@ -52,6 +56,7 @@ class DrivenAgent:
             self._stand_ins.close_world()
         self._carla: Any = sys.modules["carla"]
         self._named = find_agent_class(words["agent"], words["name"])
+        self.asked: tuple[Any, ...] = (self._named,)
         setup = getattr(self._named, "setup", None)
         self._lists_egos = callable(setup) and EGOS in inspect.signature(setup).parameters
         if "torch" in sys.modules:
@@ -67,6 +72,7 @@ class DrivenAgent:
         self._first_frame, self._first_time = None, 0.0
         self._present: list[int] = []
         self._egos = range(words["egos"])
+        self.asked = (self._named,)
         if len(self._egos) > 1 and not self._lists_egos:
             raise TypeError(f"{self._named.__name__} steers one ego: its setup takes no {EGOS}")
         self._last = {number: self._carla.VehicleControl() for number in self._egos}
@@ -81,6 +87,7 @@ class DrivenAgent:
         ]
         self._set_up(words["config"], plans)
         self._restore_names()
+        self.asked = (self._named.sensors, self._named)
         listed = list(self._agent.sensors())
         self._maps = [spec["id"] for spec in listed if spec.get("type") == MAP]
         plain = [to_plain_words(spec) for spec in listed]
@@ -112,6 +119,7 @@ class DrivenAgent:
             value = arrays[f"{number} {name}"]
             read = self._read_speed(np.float64(value[0])) if kind == SPEED else value.copy()
             data[name + ends[number]] = (frame, read)
+        self.asked = (self._named.run_step, self._named)
         answer = self._agent.run_step(data, timestamp)
         if not self._lists_egos:
             return {"controls": [[0, to_control_words(answer)]]}

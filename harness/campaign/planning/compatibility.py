@@ -163,6 +163,17 @@ def list_system_notes(settings: CampaignSettings) -> tuple[str, ...]:
     return tuple(filter(None, notes))
 
 
+def list_guests(settings: CampaignSettings) -> tuple[str, ...]:
+    """Return the systems that compute in a program of the user's: each takes a time of its own."""
+    kinds = {
+        name: find_class(part["_target_"], f"system.{name}")
+        for name, part in settings["system"].items()
+    }
+    return tuple(
+        name for name, kind in kinds.items() if getattr(kind, "has_separate_python", False)
+    )
+
+
 def list_unasked_notes(settings: CampaignSettings) -> Iterator[str]:
     """Yield a line for each system that is driven as `none` though only disturbances are named."""
     if NONE in settings["interference"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -48,11 +48,13 @@ class CampaignEstimate:
 
     done: int
     left: int
-    seconds: float  # of wall-clock, for all that is left
-    bytes: float
+    seconds: float  # of wall-clock, for all that is left and has a known time
+    bytes: float  # of the same
     samples: int  # finished attempts of this campaign that were measured
     remembered: int = 0  # attempts that this machine drove before
     unknown: tuple[str, ...] = ()  # systems by a rule of thumb
+    guests: tuple[str, ...] = ()  # systems of which nothing is known before their first drive
+    left_of_guests: int = 0  # attempts of theirs
     expected: ExpectedAttempts = field(default_factory=ExpectedAttempts, repr=False)  # of the left
 
 
@@ -76,32 +78,51 @@ def estimate_campaign(
     metres = {one.route.name: one.driven_metres for one in plan.assignments}
     # attempts of this campaign are the best measure, else what is remembered of systems
     samples = measure_finished_attempts(finished)
+    guests = list_unmeasured_guests(plan, left, {*paces, *(key.arm.system for key in samples)})
     systems = [] if samples else list(dict.fromkeys(key.arm.system for key in left))
     if samples:
         costs = estimate_by_arm(left, samples)
     else:
         costs = [estimate_by_metre(metres[key.route], paces.get(key.arm.system)) for key in left]
     taken = [STARTING + seconds for seconds, _ in costs]
+    known = [number for number, key in enumerate(left) if key.arm.system not in guests]
+    known_seconds = [taken[number] for number in known]
     # a worker and its simulator take turns and keep one core busy
     at_a_time = max(min(plan.at_a_time, len(left), plan.cores or plan.at_a_time), 1)
-    unknown = tuple(system for system in systems if system not in paces)
+    unknown = tuple(system for system in systems if system not in {*paces, *guests})
     return CampaignEstimate(
         done=len(finished),
         left=len(left),
         # the last attempt to end decides, and with few attempts not every worker has one then
-        seconds=plan.opening + schedule_pieces([0.0] * at_a_time, taken) if left else 0.0,
-        bytes=sum(size for _, size in costs),
+        seconds=plan.opening + schedule_pieces([0.0] * at_a_time, known_seconds) if known else 0.0,
+        bytes=sum(costs[number][1] for number in known),
         samples=len(samples),
         remembered=sum(paces[system].attempts for system in systems if system in paces),
         unknown=unknown,
+        guests=guests,
+        left_of_guests=len(left) - len(known),
         expected=ExpectedAttempts(
             pieces={
                 key: WorkPiece(kind=key.arm, group=key.route, expected=seconds)
                 for key, seconds in zip(left, taken, strict=True)
             },
-            in_seconds=not unknown,
+            in_seconds=not unknown and not guests,
         ),
     )
+
+
+def list_unmeasured_guests(
+    plan: CampaignPlan, left: Sequence[AttemptKey], measured: Collection[str]
+) -> tuple[str, ...]:
+    """Return the users' own programs that are left to drive and were never measured.
+
+    Args:
+        plan: of the campaign.
+        left: attempts that are left.
+        measured: systems with finished attempts, here or in other campaigns of this machine.
+    """
+    systems = dict.fromkeys(key.arm.system for key in left)
+    return tuple(name for name in systems if name in plan.guests and name not in measured)
 
 
 def estimate_by_metre(metres: float, pace: SystemPace | None) -> tuple[float, float]:

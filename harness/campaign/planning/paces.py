@@ -25,6 +25,8 @@ from harness.records.reading import read_json_object
 FILE = "paces.json"
 REMEMBERED = 50_000.0
 """Metres of route that a pace is the mean of: what was driven long before fades."""
+PROGRAM = ("root", "agent", "config", "method", "agent_config", "checkpoint", "python", "image")
+"""Settings that name a user's own program and its networks."""
 MOST_BYTES = 1_000_000
 """Of the file; a larger one is not ours."""
 
@@ -87,14 +89,19 @@ def select_known_paces(settings: CampaignSettings) -> dict[str, SystemPace]:
 
 
 def format_pace_kind(settings: CampaignSettings, system: str) -> str:
-    """Return what the pace of a system depends on most: its classes, its size, the simulator."""
+    """Return what the pace of a system depends on most: its classes, its size, the simulator.
+
+    Of a program of the user's, that is the program: two agents have one class of the harness.
+    """
     chosen = settings["system"][system]
     parts = [settings["simulator"], *(part for _, part in iter_targets(chosen, ""))]
     names = [str(part["_target_"]).rpartition(".")[2] for part in parts]
     size = [str(chosen["size"])] if "size" in chosen else []
+    naming = PROGRAM if "python" in chosen else ()
+    program = [str(chosen[name]) for name in naming if chosen.get(name) is not None]
     points = ["points"] if settings["record"]["points"] else []
     pictures = ["pictures"] if settings["record"].get("pictures") else []
-    return " ".join([*names, *size, *points, *pictures])
+    return " ".join([*names, *size, *program, *points, *pictures])
 
 
 def update_paces(

@@ -23,6 +23,7 @@ from harness.campaign.planning.assigned_agents import refuse_absent_agents
 from harness.campaign.planning.compatibility import (
     find_unfit_arms,
     is_without_messages,
+    list_guests,
     list_system_notes,
 )
 from harness.campaign.planning.egos import refuse_unsent_intentions, refuse_with_several_egos
@@ -103,6 +104,7 @@ class CampaignPlan:
     computing: tuple[str, ...] = ()  # device of computing times, and whether drives repeat
     origin: str = ""  # where routes and hazards come from, if that needs a line
     systems: tuple[str, ...] = ()  # what is said of systems
+    guests: tuple[str, ...] = ()  # systems of users' own programs, whose time is not known
 
     @property
     def town(self) -> str:
@@ -168,6 +170,7 @@ def plan_campaign(settings: CampaignSettings) -> CampaignPlan:
         computing=list_computing_notes(settings),
         origin=describe_route_origin(settings),
         systems=list_system_notes(settings),
+        guests=list_guests(settings),
     )
 
 

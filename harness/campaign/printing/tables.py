@@ -168,13 +168,19 @@ def describe_remaining_work(
     expected: CampaignEstimate, plan: CampaignPlan
 ) -> Iterator[tuple[str, str]]:
     """Yield what is left, if anything is, and what it will take."""
-    if expected.left:
+    workers = describe_workers(plan)
+    if known := expected.left - expected.left_of_guests:
         yield (
             "left",
-            f"{format_quantity(expected.left, 'attempt')}: about"
-            f" {format_duration(expected.seconds)} with"
-            f" {describe_workers(plan)} and {format_bytes(expected.bytes)} on disk,"
+            f"{format_quantity(known, 'attempt')}: about {format_duration(expected.seconds)} with"
+            f" {workers} and {format_bytes(expected.bytes)} on disk,"
             f" {describe_estimate_source(expected)}",
+        )
+    if count := expected.left_of_guests:
+        yield (
+            "" if known else "left",
+            f"{format_quantity(count, 'attempt')} of {', '.join(expected.guests)} with {workers}:"
+            " the time is not known before the first one has finished",
         )
 
 
