@@ -9,6 +9,7 @@ from analysis.collection import CampaignCollection
 from analysis.commands.progress import read_campaigns
 from harness.common.errors import UserError
 from harness.common.files import LINK
+from harness.common.given_places import refuse_file_for_folder
 from harness.common.suggestions import describe_unknown_name
 
 FORMATS = ("csv", "parquet", "latex")
@@ -56,10 +57,17 @@ def add_out_option(parser: argparse.ArgumentParser) -> None:
     """Add the output folder."""
     parser.add_argument(
         "--out",
-        type=Path,
+        type=parse_output_folder,
         metavar="DIR",
         help="folder to write to (default: report/ in the first campaign folder)",
     )
+
+
+def parse_output_folder(text: str) -> Path:
+    """Return a folder to write to, which need not be there; UserError for a file."""
+    folder = Path(text)
+    refuse_file_for_folder(folder, "--out")
+    return folder
 
 
 def add_format_option(parser: argparse.ArgumentParser) -> None:

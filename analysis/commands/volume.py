@@ -21,7 +21,6 @@ from analysis.tables.writing import write_frame
 from analysis.terminal import print_escaped_line, show_grid
 from harness.common.command_registry import CommandDeclaration
 from harness.common.errors import UserError
-from harness.common.given_places import refuse_file_for_folder
 
 COMMAND = CommandDeclaration(
     group="Analysis",
@@ -52,8 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_volume_command(options: argparse.Namespace) -> int:
     """Print the table and write it."""
-    if options.out is not None:
-        refuse_file_for_folder(options.out, "--out")
     collection = read_collection(options, whole=True)
     for note in collection.notes:
         print_escaped_line(note)

@@ -236,6 +236,19 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["tables", "compare", "regress", "report", "attacks", "radio"])
+def test_a_file_for_the_folder_of_files_is_refused_before_anything_is_read(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("of a user")
+    for out in (tmp_path / "file", tmp_path / "file" / "inside"):
+        code, _, said = ran(capsys, command, tmp_path / "no-campaign", "--out", out)
+        assert (code, said.count("\n")) == (2, 1)
+        assert said.startswith(f"--out {out}: ")
+        assert said.endswith("is a file; a folder is needed\n")
+    assert (tmp_path / "file").read_text() == "of a user"
+
+
 def test_one_pair_is_no_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_little(tmp_path / "one", routes=("1",), seeds=(1,))
     code, out, _ = ran(capsys, "compare", folder, "late/none", "late/latency")
