@@ -126,3 +126,7 @@ def test_what_fails_in_the_agent_is_the_attempts_failure(
     lines = ledger(tmp_path / "out")
     assert {line["failure"] for line in lines} == {failure}
     assert all(said in line["message"] and "\n" not in line["message"] for line in lines)
+    # the line of the agent's file that raised it
+    source = (HERE / "little_agent.py").read_text().splitlines()
+    number = next(number for number, text in enumerate(source, 1) if f'("{said}")' in text)
+    assert all(line["message"].endswith(f" (little_agent.py:{number})") for line in lines)
