@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,20 @@ from harness.common.suggestions import describe_unknown_name
 from harness.records.arms import Arm, find_meant_arms
 from harness.records.reading import CampaignRecords
 from studies.outside_results.cells import Row, format_rows, make_number_frame
+from studies.outside_results.comfort import STEP_LOG
 from studies.outside_results.paired_routes import (
     RouteMeasures,
+    compare_routes,
     list_unlike_routes,
     measure_routes,
 )
-from studies.outside_results.reading import ResultSet, is_campaign, list_unfinished, read_all_sets
+from studies.outside_results.reading import (
+    ResultSet,
+    is_campaign,
+    list_unfinished,
+    list_unread_files,
+    read_all_sets,
+)
 from studies.outside_results.scoring_rules import SCORING_RULES, ScoringRule
 from studies.outside_results.tables import (
     add_comfort,
@@ -50,10 +59,12 @@ COMMAND = CommandDeclaration(
         "crucible compare-results runs/demo --write v2xverse written",
     ),
 )
-DESCRIPTION = """Read results files of CARLA's Leaderboard 1.0 and 2.0, Bench2Drive, V2Xverse and
-CoLMDriver, and campaign folders. Score every drive again by one rule, say where a file's total is
-another one, and compare one result set, the baseline, with each other one on the routes that both
-have."""
+DESCRIPTION = """Read results files of CARLA's Leaderboard 1.0 and 2.0, Bench2Drive, V2Xverse
+and CoLMDriver, and campaign folders. Score every drive again by one rule. Say
+where a total in a file differs from the mean of its drives. Compare one result
+set, the baseline, with each other one on the routes that both have."""
+NO_LOGS = Path()
+"""What `--comfort` has where no folder is named."""
 LISTED = 8
 """Most routes of one set alone that a note lists."""
 
@@ -85,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--comfort",
         nargs="?",
-        const=Path(),
+        const=NO_LOGS,
         type=Path,
         metavar="DIR",
         help="add comfort as Bench2Drive has it: of campaigns from their tracks, of its results"
@@ -161,7 +172,7 @@ def run_compare_results(options: argparse.Namespace) -> int:
     # all places that are named, before anything is read or written
     places = read_benchmark_places(options)
     if options.comfort is not None:
-        refuse_absent_folder(options.comfort, "--comfort")
+        check_comfort_folder(options.results, options.comfort)
     if options.out is not None:
         refuse_file_for_folder(options.out, "--out")
     if options.write is not None:
@@ -179,7 +190,8 @@ def run_compare_results(options: argparse.Namespace) -> int:
     for table in tables:
         show_table(table)
     notes = list_result_notes(sets, baseline, measured)
-    for note in (*notes, *list_unfinished(options.results)):
+    notes += [*list_unfinished(options.results), *list_unread_files(options.results)]
+    for note in notes:
         print_escaped_line(note)
     if options.out is not None:
         files = [write_table_file(table, options.out) for table in tables]
@@ -251,7 +263,7 @@ def build_tables(
         ),
         ShownTable(
             name="pairs",
-            title=f"Pairs: each result set less the baseline {baseline.name}, on equal routes;"
+            title=f"Pairs: each result set minus the baseline {baseline.name}, on equal routes;"
             f" crashed: {options.crashed}",
             rows=build_pair_rows(sets, baseline, measured),
             # the set alone does not name a row
@@ -292,6 +304,21 @@ def read_benchmark_places(options: argparse.Namespace) -> BenchmarkPlaces | None
     return BenchmarkPlaces(*named)
 
 
+def check_comfort_folder(results: Sequence[Path], logs: Path) -> None:
+    """Refuse a folder of step logs that no result needs, and none where one is needed."""
+    refuse_absent_folder(logs, "--comfort")
+    others = [path for path in results if not is_campaign(path)]
+    if others and logs is NO_LOGS:
+        raise UserError(f"--comfort: {others[0]} needs Bench2Drive's step logs: --comfort DIR")
+    if not others and logs is not NO_LOGS:
+        raise UserError(
+            f"--comfort {logs}: campaigns need no folder of step logs: write --comfort last,"
+            " without a folder"
+        )
+    if others and not any(logs.rglob(STEP_LOG)):
+        raise UserError(f"--comfort {logs}: no folder in it has a {STEP_LOG}")
+
+
 def check_written_form(form: str, target: str) -> None:
     """Refuse an unknown form, and a file where its folder is to be."""
     if form not in WRITTEN_FORMS:
@@ -329,7 +356,10 @@ def list_result_notes(
         common = len(here & there)
         if not common:
             notes.append(f"{pair}: no route in common")
-        elif 1 < common < FEWEST_RESAMPLED_ROUTES:
+        elif common < FEWEST_RESAMPLED_ROUTES and any(
+            math.isfinite(one.difference.low)
+            for one in compare_routes(measured[baseline.name], measured[other.name])
+        ):
             notes.append(f"{pair}: {common} equal routes: intervals cover less than 95 %")
         for name, alone in ((baseline.name, here - there), (other.name, there - here)):
             if alone:

@@ -66,10 +66,12 @@ def parse_driven_route(record: Mapping[str, Any]) -> DrivenRoute:
     Raises:
         KeyError, TypeError, ValueError: this is no such record.
     """
+    if not isinstance(record, Mapping):
+        raise TypeError("is no table")
     named = ROUTE_NAME.fullmatch(str(record["route_id"]))
     if named is None:
         raise ValueError("route_id is empty")
-    scores, meta = record["scores"], record.get("meta", {})
+    scores, meta = record["scores"], record.get("meta") or {}
     scenario = str(record.get("scenario_name") or "")
     return DrivenRoute(
         route=named["route"],
@@ -79,15 +81,33 @@ def parse_driven_route(record: Mapping[str, Any]) -> DrivenRoute:
         completion=read_number(scores["score_route"], most=100.0) / 100,
         penalty=read_number(scores["score_penalty"], most=1.0),
         score=read_number(scores["score_composed"], most=100.0),
-        infractions={
-            str(kind): tuple(map(str, messages))
-            for kind, messages in record["infractions"].items()
-            if isinstance(messages, list)
-        },
-        length=float(meta.get("route_length", math.nan)),
-        seconds=float(meta.get("duration_game", math.nan)),
+        infractions=parse_infractions(record["infractions"]),
+        length=read_amount(meta, "route_length"),
+        seconds=read_amount(meta, "duration_game"),
         saved=str(record.get("save_name") or ""),
     )
+
+
+def parse_infractions(kinds: Any) -> dict[str, tuple[str, ...]]:
+    """Return the messages of each kind of infraction; a number or null counts as none."""
+    if not isinstance(kinds, Mapping):
+        raise TypeError("infractions is no table")
+    for kind, messages in kinds.items():
+        if isinstance(messages, str | Mapping):
+            raise TypeError(f"infractions.{kind} is no list of messages")
+    return {
+        str(kind): tuple(map(str, messages))
+        for kind, messages in kinds.items()
+        if isinstance(messages, list)
+    }
+
+
+def read_amount(meta: Mapping[str, Any], name: str) -> float:
+    """Return a number from 0 on; NaN where a record has none."""
+    amount = float(meta.get(name, math.nan))
+    if amount < 0:
+        raise ValueError(f"meta.{name} = {amount:g}: is below 0")
+    return amount
 
 
 def read_number(value: Any, *, most: float) -> float:

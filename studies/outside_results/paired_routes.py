@@ -29,7 +29,7 @@ class RouteDifference:
         measure: one of `MEASURES`.
         first: mean of the first set.
         second: mean of the second set.
-        difference: second less first, with its interval.
+        difference: second minus first, with its interval.
         p: of a sign-flip test over routes.
     """
 

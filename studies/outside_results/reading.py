@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ MOST_FILES = 10_000
 ROUTE_FOLDER = re.compile(r"(?:r(?=\d+_repeat))?(?P<route>.+)_repeat(?P<repetition>\d{1,6})")
 BENCH2DRIVE_ROUTES = 220
 """Routes that Bench2Drive divides by, whatever a file holds (`tools/merge_route_json.py`)."""
-READING_PROBLEMS = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError)
+READING_PROBLEMS = (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +105,15 @@ def read_file_set(path: Path, name: str) -> ResultSet:
 
 
 def describe_problem(problem: Exception) -> str:
-    """Return what is wrong with a record, in words."""
-    if isinstance(problem, KeyError):
-        return f"no {problem.args[0]}"
+    """Return what is wrong with a file or a record, in words."""
+    match problem:
+        case KeyError():
+            return f"no {problem.args[0]}"
+        case json.JSONDecodeError():
+            empty = not problem.doc.strip()
+            return "the file is empty" if empty else f"line {problem.lineno}: not JSON"
+        case UnicodeDecodeError():
+            return "not text"
     return str(problem) or type(problem).__name__
 
 
@@ -117,9 +124,10 @@ def parse_result_set(content: Mapping[str, Any], name: str) -> ResultSet:
         KeyError, TypeError, ValueError: this is no such content.
     """
     checkpoint = content["_checkpoint"] if isinstance(content, dict) else None
-    if not isinstance(checkpoint, dict):
-        raise ValueError("_checkpoint with records is needed")
-    drives = tuple(parse_driven_route(record) for record in checkpoint["records"])
+    if not isinstance(checkpoint, dict) or not isinstance(checkpoint["records"], list):
+        raise ValueError("_checkpoint with a list of records is needed")
+    numbered = enumerate(checkpoint["records"], start=1)
+    drives = tuple(parse_numbered_record(number, record) for number, record in numbered)
     if "driving score" in content or "eval num" in content:
         stated = {
             "score": float(content["driving score"]),
@@ -130,18 +138,37 @@ def parse_result_set(content: Mapping[str, Any], name: str) -> ResultSet:
             name=name, form="bench2drive", drives=drives, planned=BENCH2DRIVE_ROUTES, stated=stated
         )
     overall = checkpoint.get("global_record") or {}
+    if not isinstance(overall, dict):
+        raise ValueError("global_record is no table")
     # 2.0 has means and deviations, and kinds of infraction that 1.0 lacks
     scores = overall.get("scores_mean") or overall.get("scores") or {}
     kinds = set().union(*(drive.infractions for drive in drives)) if drives else set()
     second = "scores_mean" in overall or "min_speed_infractions" in kinds
-    progress = checkpoint.get("progress") or [0, 0]
     return ResultSet(
         name=name,
         form="leaderboard-2.0" if second else "leaderboard-1.0",
         drives=drives,
-        planned=int(progress[1]),
+        planned=parse_planned_count(checkpoint.get("progress")),
         stated={"score": float(scores["score_composed"])} if scores else {},
     )
+
+
+def parse_numbered_record(number: int, record: Any) -> DrivenRoute:
+    """Return the drive of a record; an error names the record by its number, from 1 on."""
+    try:
+        return parse_driven_route(record)
+    except (LookupError, TypeError, ValueError, AttributeError) as problem:
+        raise ValueError(f"record {number}: {describe_problem(problem)}") from None
+
+
+def parse_planned_count(progress: Any) -> int:
+    """Return how many routes were to be driven, of `[driven, planned]`; 0 without such a list."""
+    match progress:
+        case None | []:
+            return 0
+        case [int(), int(planned)] if planned >= 0:
+            return planned
+    raise ValueError("progress is no list of two numbers")
 
 
 def read_folder_set(folder: Path) -> ResultSet:
@@ -150,8 +177,7 @@ def read_folder_set(folder: Path) -> ResultSet:
     V2Xverse and CoLMDriver write `ROUTE/ego_vehicle_N/results.json`; the file above it is empty.
     Their record of a route is often called `RouteScenario_0`, so that the folder names the route.
     """
-    files = sorted(folder.rglob(f"{EGO_FOLDER}*/results.json"))
-    if files:
+    if files := find_ego_files(folder):
         return read_ego_folders(folder, files)
     files = [file for file in sorted(folder.glob("*.json")) if file.name != "merged.json"]
     if not files:
@@ -167,6 +193,11 @@ def read_folder_set(folder: Path) -> ResultSet:
         drives=tuple(drive for part in sets for drive in part.drives),
         planned=sum(part.planned for part in sets),
     )
+
+
+def find_ego_files(folder: Path) -> list[Path]:
+    """Return the results of egos in V2Xverse's folders of routes."""
+    return sorted(folder.rglob(f"{EGO_FOLDER}*/results.json"))
 
 
 def read_ego_folders(folder: Path, files: list[Path]) -> ResultSet:
@@ -257,21 +288,34 @@ def list_unfinished(paths: Sequence[Path]) -> list[str]:
     return notes
 
 
+def list_unread_files(paths: Sequence[Path]) -> list[str]:
+    """Return a line for each folder of V2Xverse with JSON files of its own, which are not read."""
+    notes = []
+    for path in paths:
+        if path.is_dir() and not is_campaign(path) and find_ego_files(path):
+            files = [file.name for file in sorted(path.glob("*.json")) if file.stat().st_size]
+            if files:
+                names = ", ".join(files)
+                notes.append(f"{path}: not read next to V2Xverse's folders of routes: {names}")
+    return notes
+
+
 def name_sets_apart(read: Sequence[tuple[Path, ResultSet]]) -> list[ResultSet]:
     """Return result sets with different names.
 
-    Equal ones have the name of the folder around them in front, such as `late/results`; those that
-    are then still equal get a number.
+    Equal ones have names of the folders around them in front, as many as make them differ, such as
+    `late/results`.
 
     Args:
         read: each set with the file or folder that it is of.
     """
-    alike = Counter(one.name for _, one in read)
-    named: dict[str, ResultSet] = {}
-    for path, one in read:
-        name = one.name if alike[one.name] == 1 else f"{path.resolve().parent.name}/{one.name}"
-        plain, number = name, 2
-        while name in named:
-            name, number = f"{plain} ({number})", number + 1
-        named[name] = replace(one, name=name)
-    return list(named.values())
+    names = [one.name for _, one in read]
+    # one folder more at a time, for those that are still alike
+    around = [list(path.resolve().parent.parts[1:]) for path, _ in read]
+    while alike := {name for name, count in Counter(names).items() if count > 1}:
+        places = [at for at, name in enumerate(names) if name in alike and around[at]]
+        if not places:
+            break
+        for at in places:
+            names[at] = f"{around[at].pop()}/{names[at]}"
+    return [replace(one, name=name) for name, (_, one) in zip(names, read, strict=True)]

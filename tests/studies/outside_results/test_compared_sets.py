@@ -66,7 +66,7 @@ def test_the_baseline_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ):
         words = ["compare-results", *map(str, files), str(campaign), "--out", str(tmp_path / "o")]
         assert dispatch_subcommand([*words, *(["--against", named] if named else [])]) == 0
-        assert f"less the baseline {baseline}, on equal routes" in " ".join(
+        assert f"minus the baseline {baseline}, on equal routes" in " ".join(
             capsys.readouterr().out.split()
         )
         pairs = read_pairs(tmp_path / "o")
@@ -82,13 +82,13 @@ def test_the_baseline_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     )
 
 
-def test_equal_names_have_the_folder_in_front(tmp_path: Path) -> None:
+def test_equal_names_have_folders_in_front_until_they_differ(tmp_path: Path) -> None:
     places = [tmp_path / "late" / "results.json", tmp_path / "early" / "results.json"]
     places += [tmp_path / "x" / "early" / "results.json"]
     for place in places:
         write_json(place, make_first_file([make_record("RouteScenario_1")], 1))
     assert [one.name for one in read_all_sets(places)] == [
-        *("late/results", "early/results", "early/results (2)")
+        *("late/results", f"{tmp_path.name}/early/results", "x/early/results")
     ]
 
 

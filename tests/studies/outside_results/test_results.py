@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -269,16 +270,51 @@ def test_routes_of_one_name_and_other_lengths_are_listed(
 
 
 @pytest.mark.parametrize(
+    ("part", "wrong", "why"),
+    [
+        ("meta", {"route_length": -5}, "record 2: meta.route_length = -5: is below 0"),
+        ("infractions", {"red_light": "abc"}, "record 2: infractions.red_light is no list"),
+        ("infractions", [], "record 2: infractions is no table"),
+    ],
+)
+def test_a_record_with_a_wrong_value_is_named(
+    tmp_path: Path, part: str, wrong: Any, why: str
+) -> None:
+    records = [make_record("1"), {**make_record("2"), part: wrong}]
+    with pytest.raises(UserError, match=re.escape(why)):
+        read_result_sets(write_json(tmp_path / "r.json", make_first_file(records, 2)))
+
+
+def test_files_next_to_folders_of_egos_are_said_to_be_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = make_first_file([make_record("RouteScenario_0")], 1)
+    write_json(tmp_path / "r1" / "ego_vehicle_0" / "results.json", content)
+    write_json(tmp_path / "other.json", content)
+    (tmp_path / "results.json").touch()  # V2Xverse's own empty file
+    assert dispatch_subcommand(["compare-results", str(tmp_path)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.endswith("not read next to V2Xverse's folders of routes: other.json")
+
+
+@pytest.mark.parametrize(
     ("content", "why"),
     [
         ("", "not a results file"),
         ("[]", "not a results file"),
         ('{"_checkpoint": {}}', "no records"),
         ('{"_checkpoint": {"records": [{"route_id": "1"}]}}', "no scores"),
-        ('{"_checkpoint": {"records": [7]}}', "not a results file"),
-        ("[1]", "_checkpoint with records is needed"),
-        ("5", "_checkpoint with records is needed"),
-        ('{"_checkpoint": 5}', "_checkpoint with records is needed"),
+        ('{"_checkpoint": {"records": [7]}}', "record 1: is no table"),
+        ("[1]", "_checkpoint with a list of records is needed"),
+        ("5", "_checkpoint with a list of records is needed"),
+        ('{"_checkpoint": 5}', "_checkpoint with a list of records is needed"),
+        ('{"_checkpoint": {"records": {}}}', "_checkpoint with a list of records is needed"),
+        ("  ", "the file is empty"),
+        ("{", "line 1: not JSON"),
+        ('{"_checkpoint": {"records": [], "progress": [5]}}', "progress is no list of two"),
+        ('{"_checkpoint": {"records": [], "progress": "x"}}', "progress is no list of two"),
+        ('{"_checkpoint": {"records": [], "global_record": 7}}', "global_record is no table"),
+        ('{"_checkpoint": {"records": [null]}}', "record 1: is no table"),
         (json.dumps(make_first_file([make_record("a", completion=170.0)], 1)), "170"),
         (json.dumps(make_first_file([make_record("")], 1)), "route_id is empty"),
     ],
@@ -306,6 +342,8 @@ def test_messages_without_a_share_and_wrong_words_are_one_line(
         ([str(write_json(tmp_path / "e.json", make_first_file([], 0)))], "no record of a drive"),
         ([str(file), "--comfort", str(tmp_path / "no")], "no: folder not found"),
         ([str(file), "--comfort", str(file)], "r.json: is a file; a folder is needed"),
+        ([str(file), "--comfort"], "needs Bench2Drive's step logs: --comfort DIR"),
+        ([str(file), "--comfort", str(tmp_path)], "no folder in it has a metric_info.json"),
         ([str(file), "--write", "v3", "x"], "unknown form v3"),
         ([str(file), "--write", "v2xverse", "x"], "none of the results is a campaign"),
         (["no", "--write", "v2xverse", "x"], "no: file or folder not found"),
