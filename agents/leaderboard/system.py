@@ -103,10 +103,10 @@ class LeaderboardAgent:
         try:
             self._child = Child(command, hello, start_timeout)
         except ChildError as problem:
-            raise UserError(f"system: {self._where}: {problem}") from None
+            raise UserError(f"{self._where}: {problem}") from None
         if "failed" in self._child.ready:
             self._child.end()
-            raise UserError(f"system: {self._where}: {describe_failure(self._child.ready)}")
+            raise UserError(f"{self._where}: {describe_failure(self._child.ready)}")
         for note in self._child.notes:
             print(f"system: {files.agent.name}: {note}", file=sys.stderr)
 

@@ -213,6 +213,7 @@ def test_driven_egos_must_be_of_one_town(tmp_path: Path) -> None:
     ("behaviour", "why"),
     [
         ({"trigger": {"type": "time"}}, "trigger 'time' is not driven"),
+        ({"trigger": "near"}, "what starts actors cannot be read"),
         (
             {
                 "trigger": {"type": "distance_to_vehicle", "vehicle": "a", "distance_m": 1.0},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -139,9 +139,22 @@ def read_triggers(content: Mapping[str, Any], file: Path) -> dict[str, tuple[flo
     """Return what starts actors: nearness in metres of which vehicle, by the actor's name.
 
     Raises:
+        UserError: it cannot be read, or has a trigger or an action of another kind.
+    """
+    try:
+        return dict(iter_triggers(content, file))
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise UserError(f"{file}: what starts actors cannot be read: {problem!r}") from None
+
+
+def iter_triggers(
+    content: Mapping[str, Any], file: Path
+) -> Iterator[tuple[str, tuple[float, str]]]:
+    """Yield each actor that is started, and by the nearness of which vehicle.
+
+    Raises:
         UserError: a trigger or an action of another kind.
     """
-    triggers = {}
     for entry in content.get("behaviors", []):
         name, trigger, action = entry["actor_name"], entry["trigger"], entry.get("action")
         if trigger.get("type") != "distance_to_vehicle":
@@ -150,8 +163,7 @@ def read_triggers(content: Mapping[str, Any], file: Path) -> dict[str, tuple[flo
             raise UserError(f"{file}: {name}: action {action.get('type')!r} is not driven")
         # without an action nothing is started: the actor stands
         if action is not None:
-            triggers[name] = float(trigger["distance_m"]), str(trigger["vehicle"])
-    return triggers
+            yield str(name), (float(trigger["distance_m"]), str(trigger["vehicle"]))
 
 
 def read_single_route(file: Path) -> RouteSpec:
