@@ -91,7 +91,8 @@ def run_routes_sets(options: argparse.Namespace) -> int:
     if options.out is not None:
         parts = [format_markdown_table(table) for table in (counts, refusals) if len(table)]
         write_text("\n\n".join([*parts, *notes]) + "\n", options.out)
-        print_escaped_line(str(options.out))
+        tables = "both tables are" if len(refusals) else "the table is"
+        print_escaped_line(f"{tables} in {options.out}")
     return 0
 
 

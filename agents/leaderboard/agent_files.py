@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agents.leaderboard.agent_source import refuse_unfit_source
 from harness.common.errors import UserError
+from harness.common.given_places import refuse_absent_file, refuse_absent_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,13 @@ def find_agent_files(root: str, agent: str, config: str | None, python: str | No
         python: its interpreter; None where that is looked for elsewhere.
     """
     folder = Path(root).expanduser().absolute()
-    if not folder.is_dir():
-        raise UserError(f"system: root: folder not found: {folder}")
+    refuse_absent_folder(folder, "system: root:")
     named, _, name = agent.partition(":")
     file = folder / Path(named).expanduser()
-    if not file.is_file():
-        raise UserError(f"system: agent: file not found: {file}")
+    refuse_absent_file(file, "system: agent:")
     given = None if config is None else folder / Path(config).expanduser()
     if given is not None and not given.exists():
-        raise UserError(f"system: config: not found: {given}")
+        raise UserError(f"system: config: {given}: not found")
     if python is not None and shutil.which(python) is None:
         raise UserError(
             f"system: python: interpreter not found: {python}; name the one in which the agent runs"
@@ -64,8 +63,7 @@ def list_search_paths(root: Path, agent: Path, more: list[str] | None) -> list[s
     """
     given = [Path(path).expanduser() for path in more or []]
     for path in given:
-        if not (root / path).is_dir():
-            raise UserError(f"system: paths: folder not found: {root / path}")
+        refuse_absent_folder(root / path, "system: paths:")
     usual = [
         root / part
         for part in (

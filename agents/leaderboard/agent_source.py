@@ -74,8 +74,10 @@ def parse_source(file: Path, python: str | None) -> ast.Module | None:
     except SyntaxError as problem:
         if not is_as_old(python):
             return None  # a newer Python may read it
+        # null bytes are on no line
+        line = "" if problem.lineno is None else f":{problem.lineno}"
         raise UserError(
-            f"system: agent: {file}:{problem.lineno}: {type(problem).__name__}: {problem.msg}"
+            f"system: agent: {file}{line}: {type(problem).__name__}: {problem.msg}"
         ) from None
     except (ValueError, RecursionError, MemoryError):
         return None

@@ -29,6 +29,7 @@ from agents.leaderboard.model_calls import (
 )
 from harness.common.errors import UserError
 from harness.common.files import write_whole
+from harness.common.given_places import refuse_absent_folder, refuse_file_for_folder
 
 CALLS = "calls.jsonl"
 """The file with the questions and answers of an attempt."""
@@ -71,8 +72,10 @@ class LanguageModel:
             raise UserError("system: language_model: record and replay exclude each other")
         if not self.timeout > 0:
             raise UserError(f"system: language_model.timeout = {self.timeout} s: must be > 0")
-        if self.replay is not None and not Path(self.replay).expanduser().is_dir():
-            raise UserError(f"system: language_model.replay: folder not found: {self.replay}")
+        if self.replay is not None:
+            refuse_absent_folder(Path(self.replay).expanduser(), "system: language_model.replay:")
+        if self.record is not None:
+            refuse_file_for_folder(Path(self.record).expanduser(), "system: language_model.record:")
 
     def list_urls(self) -> list[str]:
         """Return the servers' addresses."""
@@ -88,10 +91,16 @@ class LanguageModel:
         return f"language model at {', '.join(self.list_urls())}{kept}"
 
     def list_files(self) -> list[Path]:
-        """Return the files that decide the answers: those that are played."""
+        """Return the files that decide the answers: those that are played.
+
+        Raises:
+            UserError: the folder has none.
+        """
         if self.replay is None:
             return []
-        return sorted(Path(self.replay).expanduser().glob(f"**/{CALLS}"))
+        if files := sorted(Path(self.replay).expanduser().glob(f"**/{CALLS}")):
+            return files
+        raise UserError(f"system: language_model.replay: {self.replay}: has no {CALLS}")
 
 
 def parse_server_url(url: str) -> SplitResult:

@@ -14,7 +14,7 @@ import numpy as np
 from agents.foreign.process import Child, ChildError
 from agents.leaderboard import child
 from agents.leaderboard.agent_files import AgentFiles, find_agent_files, list_search_paths
-from agents.leaderboard.container import Container, list_outer_folders, refuse_engine
+from agents.leaderboard.container import ENGINES, Container, list_outer_folders, refuse_engine
 from agents.leaderboard.further_ego import FurtherEgoAgent
 from agents.leaderboard.language_model import LanguageModel, LanguageModelProxy
 from agents.leaderboard.route import list_road_options
@@ -65,7 +65,7 @@ class LeaderboardAgent:
         # what is missing is said before a process starts
         files = find_agent_files(root, agent, config, None if image else python)
         self._files = files
-        self._where = f"{files.agent.name} by {python}{f' in {image}' if image else ''}"
+        self._where = f"{files.agent.name}, run with {python}{f' in {image}' if image else ''}"
         self._start_patience, self._patience = start_timeout, step_timeout
         self._first_frame: int | None = None
         self.requests: list[SensorRequest] = []  # what the agent wants on each ego
@@ -103,10 +103,10 @@ class LeaderboardAgent:
         try:
             self._child = Child(command, hello, start_timeout)
         except ChildError as problem:
-            raise UserError(f"system: {self._where}: {problem}") from None
+            raise UserError(f"{self._where}: {problem}") from None
         if "failed" in self._child.ready:
             self._child.end()
-            raise UserError(f"system: {self._where}: {describe_failure(self._child.ready)}")
+            raise UserError(f"{self._where}: {describe_failure(self._child.ready)}")
         for note in self._child.notes:
             print(f"system: {files.agent.name}: {note}", file=sys.stderr)
 
@@ -121,7 +121,8 @@ class LeaderboardAgent:
         paths: list[str] | None = None,
         language_model: Mapping[str, Any] | None = None,
         image: str | None = None,
-        engine: str = "docker",
+        engine: str | None = None,
+        engine_options: list[str] | None = None,
         start_timeout: float = 600.0,
         step_timeout: float = 60.0,
         **others: object,
@@ -132,7 +133,10 @@ class LeaderboardAgent:
                 raise UserError(f"{name} is {seconds:g}; seconds above 0 are needed")
         there: AgentFiles = find_agent_files(root, agent, config, None if image else python)
         if image is not None:
-            refuse_engine(engine)
+            refuse_engine(engine or ENGINES[0])
+        for name, value in (("engine", engine), ("engine_options", engine_options)):
+            if image is None and value is not None:
+                raise UserError(f"system: {name}: only for an image; name one with +…image=IMAGE")
         list_search_paths(there.root, there.agent, paths)
         given = {
             name: value for name, value in (language_model or {}).items() if name != "_target_"

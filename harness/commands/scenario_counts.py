@@ -17,14 +17,12 @@ from harness.records.reading import CampaignRecords
 from harness.world.hazards.catalogue import build_hazard
 from harness.world.maps import find_map, load_road_network
 from harness.world.routes.resolve import resolve_mapped_route
+from harness.world.routes.scenario_files import SetScenario, read_ego_route, read_single_route
 from harness.world.routes.scenario_sets import (
     InterDriveRoutes,
     MDriveRoutes,
     ScenarioEntry,
     ScenarioSet,
-    SetScenario,
-    read_ego_route,
-    read_single_route,
 )
 
 NOT_READ, NO_EGO = "a file cannot be read", "it has no ego"

@@ -34,6 +34,7 @@ def write(folder: Path, text: str) -> Path:
             ":3: no class Agnet, which get_entry_point returns; its classes: Agent",
         ),
         ("x = 1\ndef get_entry_point() return", None, ":2: SyntaxError: expected ':'"),
+        ("x = 1\0", None, ": SyntaxError: source code string cannot contain null bytes"),
         ("class Agent:\npass", "Agent", ":2: IndentationError: expected an indented block"),
     ],
 )

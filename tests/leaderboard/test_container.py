@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,21 @@ def test_engines_that_are_not_there_are_refused_in_one_line(
         assert "\n" not in str(problem.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("engine", "docker"), ("engine", "lxc"), ("engine_options", ["--gpus=all"])]
+)
+def test_what_is_for_an_image_needs_one(name: str, value: object) -> None:
+    given: dict[str, Any] = {name: value}
+    with pytest.raises(UserError, match=f"^system: {name}: only for an image; name one"):
+        LeaderboardAgent.files(str(HERE), "little_agent.py", python=sys.executable, **given)
+    assert LeaderboardAgent.files(str(HERE), "little_agent.py", python=sys.executable)
+
+
 def test_an_engine_that_does_not_run_says_so(engine: None) -> None:
-    with pytest.raises(UserError, match="by python in mine:1: it ended with exit code 1 at hello"):
+    with pytest.raises(
+        UserError,
+        match="little_agent\\.py, run with python in mine:1: it ended with exit code 1 at hello",
+    ):
         LeaderboardAgent(str(HERE), "little_agent.py", image="mine:1")
 
 

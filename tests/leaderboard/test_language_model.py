@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tests.leaderboard.test_parts import (
     sense,
 )
 
+AGENTS = Path(__file__).parent
 HERE = replace(PLACE, attempt="asking/none/none/way-s3")
 STEPS = 21
 
@@ -138,12 +140,38 @@ def test_another_attempt_and_a_changed_record_are_refused(
         ({"url": ["http://h/v1", "ftp://h"]}, "ftp://h is no address"),
         ({"url": "http://h:99999/v1"}, "no address"),
         ({"url": "http://h/v1", "timeout": 0.0}, "must be > 0"),
-        ({"url": "http://h/v1", "replay": "nowhere"}, "folder not found: nowhere"),
+        ({"url": "http://h/v1", "replay": "nowhere"}, "replay: nowhere: folder not found"),
     ],
 )
 def test_settings_that_do_not_go_together_are_one_line(settings: Any, words: str) -> None:
     with pytest.raises(UserError, match=words):
         LanguageModel(**settings)
+
+
+def test_folders_of_records_are_looked_at_before_a_campaign(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    cases = {
+        "record": (("file", "is a file; a folder is needed"),),
+        "replay": (
+            ("nowhere", "folder not found"),
+            ("file", "is a file; a folder is needed"),
+            ("", "has no calls.jsonl"),
+        ),
+    }
+    for name, folders in cases.items():
+        for folder, why in folders:
+            place = tmp_path / folder
+            model = {"url": "http://h/v1", name: str(place)}
+            with pytest.raises(UserError) as problem:
+                LeaderboardAgent.files(
+                    str(AGENTS), "asking_agent.py", python=sys.executable, language_model=model
+                )
+            assert str(problem.value) == f"system: language_model.{name}: {place}: {why}"
+    # a folder to write to need not be there
+    model = {"url": "http://h/v1", "record": str(tmp_path / "new" / "answers")}
+    assert LeaderboardAgent.files(
+        str(AGENTS), "asking_agent.py", python=sys.executable, language_model=model
+    )
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", "ä".encode(), b"\xff\xd8", b"base64:AA=="])

@@ -92,16 +92,24 @@ def sense(x: float = 0.0) -> tuple[SensorReading, ...]:
 
 
 def test_a_file_that_is_not_there_is_refused_before_a_process_starts(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="agent: file not found"):
+    with pytest.raises(UserError, match=r"agent: .*other\.py: file not found"):
         find_agent_files(str(tmp_path), "other.py", None, sys.executable)
+    # of the other kind
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"^system: agent: \S+: is a folder; a file is needed$"):
+        find_agent_files(str(tmp_path), ".", None, sys.executable)
+    with pytest.raises(UserError, match=r"^system: root: \S+file: is a file; a folder is needed$"):
+        find_agent_files(str(tmp_path / "file"), "other.py", None, sys.executable)
+    with pytest.raises(UserError, match=r"^system: root: \S+absent: folder not found$"):
+        find_agent_files(str(tmp_path / "absent"), "other.py", None, sys.executable)
 
 
 def test_a_python_or_a_configuration_that_is_not_there_is_refused() -> None:
     with pytest.raises(UserError, match="python: interpreter not found: nowhere/python"):
         make_agent(python="nowhere/python")
-    with pytest.raises(UserError, match=r"config: not found: .*absent\.yaml"):
+    with pytest.raises(UserError, match=r"config: .*absent\.yaml: not found"):
         make_agent(config="absent.yaml")
-    with pytest.raises(UserError, match=r"paths: folder not found: .*nowhere"):
+    with pytest.raises(UserError, match=r"paths: .*nowhere: folder not found"):
         make_agent(paths=["nowhere"])
 
 

@@ -20,7 +20,8 @@ from harness.commands.scenario_counts import (
     list_driven_tests,
 )
 from harness.common.errors import UserError
-from harness.world.routes.scenario_sets import MANIFEST, InterDriveRoutes, MDriveRoutes
+from harness.world.routes.scenario_files import MANIFEST
+from harness.world.routes.scenario_sets import InterDriveRoutes, MDriveRoutes
 from tests.analysis.little import write_little
 from tests.conftest import ROOT
 from tests.world.little_checkout import write
@@ -142,6 +143,7 @@ def test_the_command_prints_and_writes_both_tables(
     printed = capsys.readouterr().out
     assert "no map of Town06" in printed
     assert "interdrive: 3 of 46 published scenarios were found" in printed
+    assert printed.splitlines()[-1] == f"both tables are in {out}"
     counts, refused, note = out.read_text().strip().split("\n\n")
     assert counts.splitlines()[-1] == "| interdrive | all | 3 | 3 | 2 | 1 | 0 | 6 | 4 | 0 |"
     assert refused.splitlines()[-1] == "| interdrive | no map of Town06 | 1 | r3_b_hw_c |"

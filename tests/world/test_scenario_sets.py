@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.campaign.planning.plan import choose_routes
+from harness.campaign.planning.plan import choose_routes, plan_campaign
+from harness.campaign.printing.tables import list_skipped_notes
 from harness.common.errors import UserError
 from harness.world.hazards.catalogue import KINDS, build_hazard
 from harness.world.hazards.nominal import SIDEWAYS
@@ -204,15 +205,15 @@ def test_driven_egos_must_be_of_one_town(tmp_path: Path) -> None:
     write_points(scene / "r4_c_ins_c_0.xml", STREET)
     write_points(scene / "r4_c_ins_c_1.xml", STREET, town="Town06")
     source = InterDriveRoutes(str(tmp_path), town=TOWN, driven="all")
-    routes = {route.id: route for route in source.routes()}
     with pytest.raises(UserError, match=f"is of Town06, the first ego's route of {TOWN}"):
-        source.further_egos(routes)
+        source.routes()
 
 
 @pytest.mark.parametrize(
     ("behaviour", "why"),
     [
         ({"trigger": {"type": "time"}}, "trigger 'time' is not driven"),
+        ({"trigger": "near"}, "what starts actors cannot be read"),
         (
             {
                 "trigger": {"type": "distance_to_vehicle", "vehicle": "a", "distance_m": 1.0},
@@ -228,6 +229,24 @@ def test_behaviours_of_other_kinds_are_refused_by_name(
     write_mdrive(tmp_path, [{"actor_name": "entity_1", **behaviour}])
     with pytest.raises(UserError, match=why):
         MDriveRoutes(str(tmp_path), town=TOWN).routes()
+
+
+def test_a_scenario_of_another_town_is_not_listed_whatever_it_has(tmp_path: Path) -> None:
+    write_mdrive(tmp_path, [{"actor_name": "entity_1", "trigger": {"type": "time"}}])
+    copy = tmp_path / MDriveRoutes.folders[0] / "made" / "2"
+    shutil.copytree(tmp_path / MDriveRoutes.folders[0] / "made" / "1", copy)
+    (copy / "actors_behavior.json").unlink()
+    left: list[str] = []
+    source = MDriveRoutes(str(tmp_path), town=TOWN)
+    assert [route.id for route in source.routes(left)] == ["made_2"]
+    assert [line.partition(":")[0] for line in left] == ["made_1"]
+    # the same, but the one with the trigger lies in another town
+    write_points(copy.parent / "1" / "v1.xml", STREET, town="Town06")
+    left.clear()
+    source = MDriveRoutes(str(tmp_path), town=TOWN)
+    assert [route.id for route in source.routes(left)] == ["made_2"]
+    assert [route.id for route in source.routes()] == ["made_2"]
+    assert not left
 
 
 def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
@@ -248,11 +267,16 @@ def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
         InterDriveRoutes(str(tmp_path / "broken")).routes([])
     scene = tmp_path / InterDriveRoutes.folder / "r4_c_ins_c"
     write_points(scene / "r4_c_ins_c_0.xml", STREET)
-    with pytest.raises(UserError, match="r4_c_ins_c has 1 egos"):
+    with pytest.raises(UserError, match="r4_c_ins_c has ego 0 only"):
         InterDriveRoutes(str(tmp_path), ego=1, town=TOWN).routes(None)
     for ego in (2, -1):
         with pytest.raises(UserError, match=rf"such as r2_a_ins_c: routes\.source\.ego = {ego}: "):
             InterDriveRoutes(str(tmp_path), ego=ego, town=TOWN).routes([])
+    # with no scenario left, the line has the numbers that there are
+    (tmp_path / "two").mkdir()
+    write_interdrive(tmp_path / "two")
+    with pytest.raises(UserError, match=r"ego = 5: r2_a_ins_c has egos 0 and 1$"):
+        InterDriveRoutes(str(tmp_path / "two"), ego=5, town=TOWN).routes()
     # left out and named where the user asks for that
     left: list[str] = []
     assert len(InterDriveRoutes(str(tmp_path), ego=1, town=TOWN).routes(left)) == 2
@@ -264,6 +288,57 @@ def test_other_folders_and_egos_are_refused(tmp_path: Path) -> None:
     manifest.write_text(json.dumps({"ego": [entry]}))
     with pytest.raises(UserError, match="is no file of the scenario"):
         MDriveRoutes(str(tmp_path), town=TOWN).routes()
+
+
+@pytest.mark.parametrize("driven", ["one", "all"])
+@pytest.mark.parametrize(
+    ("number", "content", "why"),
+    [
+        (0, "not xml", "not XML"),
+        (1, "not xml", "not XML"),
+        (1, None, "from the nearest driving lane"),
+    ],
+)
+def test_a_scenario_with_a_broken_file_is_refused_or_left_out_and_listed(
+    tmp_path: Path, driven: str, number: int, content: str | None, why: str
+) -> None:
+    checkout = write_interdrive(tmp_path)
+    broken = tmp_path / InterDriveRoutes.folder / "r10_a_ins_ss" / f"r10_a_ins_ss_{number}.xml"
+    if content is None:
+        write_points(broken, ((9136.7, 196.6), (9166.7, 196.6)))  # far from any road
+    else:
+        write(broken, content)
+    line = (
+        *("system=oracle", "routes=interdrive", f"routes.checkout={checkout}", "routes.only=null"),
+        *(f"routes.source.town={TOWN}", f"routes.source.driven={driven}", "interference=[none]"),
+        *("traffic=none", "routes.repeats=true"),
+    )
+    with pytest.raises(UserError, match=why):
+        plan_campaign(composed(*line))
+    plan = plan_campaign(composed(*line, "routes.skip_invalid=true"))
+    assert [one.route.name for one in plan.assignments] == ["r2_a_ins_c"]
+    # one line for it, and none for the scenario of another town
+    (left,) = plan.invalid
+    assert left.startswith("r10_a_ins_ss: ")
+    assert why in left
+    assert ("invalid", "1 route is left out") in list(list_skipped_notes(plan))
+    # nothing is left
+    shutil.rmtree(tmp_path / InterDriveRoutes.folder / "r2_a_ins_c")
+    with pytest.raises(UserError, match=why):
+        plan_campaign(composed(*line, "routes.skip_invalid=true"))
+
+
+@pytest.mark.parametrize("kind", ["interdrive", "mdrive"])
+def test_a_checkout_that_is_no_folder_is_said_so(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "file").touch()
+    for name, why in (
+        ("absent", "folder not found"),
+        ("file", "is a file; a folder is needed"),
+    ):
+        settings = composed("system=oracle", f"routes={kind}", f"routes.checkout={tmp_path / name}")
+        with pytest.raises(UserError) as problem:
+            plan_campaign(settings)
+        assert str(problem.value) == f"routes.checkout: {tmp_path / name}: {why}"
 
 
 def test_scripts_are_read_from_text_and_slow_in_bends() -> None:

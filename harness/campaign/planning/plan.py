@@ -32,6 +32,7 @@ from harness.campaign.planning.link_sizes import list_link_notes
 from harness.campaign.planning.meetings import refuse_windows_without_meeting
 from harness.campaign.planning.scenes import refuse_unfit_scenes
 from harness.campaign.planning.sizes import select_driven_conditions
+from harness.campaign.planning.unlaid import keep_wholly_laid
 from harness.campaign.settings.brakes import with_brakes
 from harness.campaign.settings.compensations import find_uncompensated_arms, with_compensations
 from harness.campaign.settings.computing import list_computing_notes, with_computing_times
@@ -427,9 +428,11 @@ def assign_routes(
     """Lay the routes on their town's roads, and the hazards on the routes."""
     maps = get_maps_folder(settings)
     laid = resolve_valid_routes(routes, maps, invalid)
-    routes = {name: routes[name] for name in laid}
     source = build_route_source(settings["routes"])
     with convert_source_errors(source):
+        if invalid is not None:
+            laid = keep_wholly_laid(laid, routes, source=source, maps=maps, invalid=invalid)
+        routes = {name: routes[name] for name in laid}
         hazards = source.hazards(routes, KINDS, maps)
         further = source.further_egos(routes)
     for hazard in hazards:

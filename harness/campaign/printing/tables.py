@@ -114,7 +114,8 @@ def list_skipped_notes(plan: CampaignPlan) -> Iterator[tuple[str, str]]:
     for kept, *others in plan.same:
         yield "same", f"{', '.join(others)}: delivers what {kept} does, which is driven"
     if plan.invalid:
-        yield "invalid", f"{len(plan.invalid)} routes are left out"
+        left = "is left out" if len(plan.invalid) == 1 else "are left out"
+        yield "invalid", f"{format_quantity(len(plan.invalid), 'route')} {left}"
     for problem in plan.invalid:
         yield "", problem
     routes: dict[tuple[str, str], list[str]] = {}

@@ -7,77 +7,44 @@ drive.
 
 from __future__ import annotations
 
-import math
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from harness.common.errors import UserError
 from harness.common.files import expand_home
-from harness.common.safe_reading import STUDY_RECORD, read_json_within
-from harness.types.vocabulary import Floats
+from harness.common.given_places import refuse_absent_folder
 from harness.world.ego import name_ego_role
-from harness.world.hazards.nominal import CRUISE
+from harness.world.hazards.catalogue import build_hazard
 from harness.world.hazards.scripted import EGO, format_places
 from harness.world.hazards.spec import HazardSpec
-from harness.world.routes.documents import XmlElement, read_xml
-from harness.world.routes.files import RouteSpec, read_routes
+from harness.world.routes.files import RouteSpec
 from harness.world.routes.resolve import resolve_mapped_route
+from harness.world.routes.scenario_files import (
+    EGO_BODY,
+    MANIFEST,
+    SetActor,
+    SetScenario,
+    find_first_ego,
+    lay_places,
+    read_ego_route,
+    read_manifest,
+    read_places,
+    read_single_route,
+)
 from harness.world.routes.sources import RouteSource
 
 PLACE = "routes.checkout"
 DRIVEN = ("one", "all")
 """How many of a scenario's egos are driven."""
+Problem = tuple[str, str]
+"""The name of a scenario that cannot be read, and why."""
 EGO_FILE = re.compile(r".+_(?P<number>\d+)\.xml")
-EGO_BODY = "vehicle.lincoln.mkz_2017"
 SPELLED = {"vehicle.lincoln.mkz2017": EGO_BODY}
 """Blueprints that have another name since CARLA 0.9.12."""
-MANIFEST, BEHAVIOUR = "actors_manifest.json", "actors_behavior.json"
-SPARSE = 2
-"""Rows of a laid route, one for each metre, from one place of a script to the next."""
-SCRIPTED_GROUPS = ("npc", "bicycle", "pedestrian", "static")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetActor:
-    """One road user of a scenario.
-
-    Attributes:
-        name: in the set.
-        file: with its places.
-        blueprint: what it is.
-        speed: m/s.
-        laid: whether its points are a route to be laid on the roads; else its places.
-    """
-
-    name: str
-    file: Path
-    blueprint: str = EGO_BODY
-    speed: float = CRUISE
-    laid: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetScenario:
-    """A scenario: its egos, its other road users, and what starts those.
-
-    Attributes:
-        name: of the scenario.
-        egos: in the order of the set.
-        others: scripted in the set itself.
-        triggers: nearness in metres, and whose, by the actor's name.
-    """
-
-    name: str
-    egos: tuple[SetActor, ...]
-    others: tuple[SetActor, ...] = ()
-    triggers: Mapping[str, tuple[float, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +54,12 @@ class ScenarioEntry:
     Attributes:
         name: of the scenario.
         read: returns it; raises UserError where it cannot be read, or is of a kind not driven.
+        find_first: returns the file of its first ego; raises UserError where that is not known.
     """
 
     name: str
     read: Callable[[], SetScenario]
+    find_first: Callable[[], Path]
 
 
 class ScenarioSet(RouteSource):
@@ -107,7 +76,7 @@ class ScenarioSet(RouteSource):
             raise UserError(f"routes.source.driven = {driven}: unknown; valid: {', '.join(DRIVEN)}")
         self._checkout, self._ego, self._town = checkout, ego, town
         self.several_egos = driven == "all"
-        self._read: dict[str, tuple[SetScenario, RouteSpec]] | None = None
+        self._read: tuple[dict[str, tuple[SetScenario, RouteSpec]], list[Problem]] | None = None
         self._towns: dict[str, int] = {}
 
     scenario_files: str  # what a folder of a checkout has that is a scenario
@@ -130,7 +99,7 @@ class ScenarioSet(RouteSource):
         self, routes: Mapping[str, RouteSpec], kinds: Collection[str], maps: Path | None
     ) -> list[HazardSpec]:
         """Return everything that is not driven as scripted actors."""
-        known = self._scenarios([])
+        known, _ = self._read_scenarios()
         return [
             hazard
             for name in routes
@@ -139,7 +108,7 @@ class ScenarioSet(RouteSource):
 
     def further_egos(self, routes: Mapping[str, RouteSpec]) -> Mapping[str, Sequence[RouteSpec]]:
         """Return the routes of all egos but the first, if all are driven."""
-        known = self._scenarios([])
+        known, _ = self._read_scenarios()
         return {
             name: [
                 read_ego_route(known[name][0], ego, route.town)
@@ -148,17 +117,32 @@ class ScenarioSet(RouteSource):
             for name, route in routes.items()
         }
 
+    def find_unlaid(self, routes: Mapping[str, RouteSpec], maps: Path | None) -> Mapping[str, str]:
+        """Return the scenarios in which another ego or a script cannot be laid, and why."""
+        known, _ = self._read_scenarios()
+        unlaid = {}
+        for name, route in routes.items():
+            scenario = known[name][0]
+            try:
+                for ego in self._list_driven(scenario)[1:]:
+                    resolve_mapped_route(read_ego_route(scenario, ego, route.town), maps)
+                for hazard in self.script_scenario(scenario, route.town, maps):
+                    build_hazard(hazard)
+            except UserError as problem:
+                unlaid[name] = f"{name}: {problem}"
+        return unlaid
+
     def files(self) -> Mapping[str, Path]:
         """Return the files of all scenarios in the town."""
         return {
             f"{name}: {actor.name}": actor.file
-            for name, (scenario, _) in self._scenarios([]).items()
+            for name, (scenario, _) in self._read_scenarios()[0].items()
             for actor in (*scenario.egos, *scenario.others)
         }
 
     def describe_origin(self) -> str:
         """Return how many scenarios of which towns the checkout has."""
-        self._scenarios([])
+        self._read_scenarios()
         which = f"scenarios: {self._describe_towns()}; those of {self._town} are driven, "
         if self.several_egos:
             return f"{which}with all their egos; tables have the records of ego {self._ego}"
@@ -167,11 +151,12 @@ class ScenarioSet(RouteSource):
     def _describe_towns(self) -> str:
         return ", ".join(f"{count} of {town}" for town, count in sorted(self._towns.items()))
 
-    def _describe_absence(self, invalid: list[str] | None) -> str:
+    def _describe_absence(self, invalid: list[str]) -> str:
         if invalid and (not self._towns or self._town in self._towns):
             return f"no scenario of {self._town} can be driven, such as {invalid[0]}"
         which = f"it has {self._describe_towns()}: choose with routes.source.town"
-        return f"no scenario of {self._town}; {which}"
+        unread = f"; {len(invalid)} cannot be read, such as {invalid[0]}" if invalid else ""
+        return f"no scenario of {self._town}; {which}{unread}"
 
     def _list_driven(self, scenario: SetScenario) -> list[SetActor]:
         """Return the egos of a scenario that are driven, the first one first."""
@@ -179,30 +164,55 @@ class ScenarioSet(RouteSource):
         others = [ego for ego in scenario.egos if ego is not first]
         return [first, *others] if self.several_egos else [first]
 
-    def _scenarios(self, invalid: list[str] | None) -> dict[str, tuple[SetScenario, RouteSpec]]:
+    def _scenarios(
+        self, invalid: list[str] | None = None
+    ) -> dict[str, tuple[SetScenario, RouteSpec]]:
+        """Return the scenarios of the town by name, each with the driven ego's route.
+
+        Args:
+            invalid: collects problems of those that cannot be read; None: the first is raised.
+        """
+        known, problems = self._read_scenarios()
+        if problems and invalid is None:
+            raise UserError(problems[0][1])
+        listed = [f"{name}: {problem}" for name, problem in problems]
+        if not known:
+            raise UserError(f"{PLACE}: {self.get_checkout()}: {self._describe_absence(listed)}")
+        if invalid is not None:
+            invalid += listed
+        return known
+
+    def _read_scenarios(self) -> tuple[dict[str, tuple[SetScenario, RouteSpec]], list[Problem]]:
+        """Return the scenarios of the town by name, and problems of those that cannot be read."""
         if self._read is not None:
             return self._read
         folder = self.get_checkout()
+        refuse_absent_folder(folder, f"{PLACE}:")
         try:
             entries = self.list_scenarios(folder)
         except UserError as problem:
             raise UserError(f"{PLACE}: {problem}") from None
         read: dict[str, tuple[SetScenario, RouteSpec]] = {}
+        problems: list[Problem] = []
         for entry in entries:
             try:
                 scenario = entry.read()
                 route = self._read_driven_route(scenario)
             except UserError as problem:
-                if invalid is None:
-                    raise
-                invalid.append(f"{entry.name}: {problem}")
+                if not self._is_elsewhere(entry):
+                    problems.append((entry.name, str(problem)))
                 continue
             if route is not None:
                 read[entry.name] = scenario, route
-        if not read:
-            raise UserError(f"{PLACE}: {folder}: {self._describe_absence(invalid)}")
-        self._read = read
-        return read
+        self._read = read, problems
+        return self._read
+
+    def _is_elsewhere(self, entry: ScenarioEntry) -> bool:
+        """Return whether a scenario that cannot be read is surely of another town."""
+        try:
+            return read_single_route(entry.find_first()).town != self._town
+        except UserError:
+            return False
 
     def get_checkout(self) -> Path:
         """Return the repository's folder.
@@ -222,9 +232,11 @@ class ScenarioSet(RouteSource):
         if town != self._town:
             return None
         if self._ego not in range(len(scenario.egos)):
-            known = f"{scenario.name} has {len(scenario.egos)} egos, from 0 on"
-            raise UserError(f"routes.source.ego = {self._ego}: {known}")
-        return read_ego_route(scenario, scenario.egos[self._ego], town)
+            known = describe_ego_numbers(len(scenario.egos))
+            raise UserError(f"routes.source.ego = {self._ego}: {scenario.name} has {known}")
+        # the others are scripts on their routes, or driven too: all of them are needed
+        routes = [read_ego_route(scenario, ego, town) for ego in scenario.egos]
+        return routes[self._ego]
 
     def script_scenario(
         self, scenario: SetScenario, town: str, maps: Path | None
@@ -286,7 +298,11 @@ class InterDriveRoutes(ScenarioSet):
                     for number in sorted(numbered)
                 )
                 scenario = SetScenario(name=inner.name, egos=egos)
-                yield ScenarioEntry(name=inner.name, read=partial(replace, scenario))
+                yield ScenarioEntry(
+                    name=inner.name,
+                    read=partial(replace, scenario),
+                    find_first=partial(getattr, egos[0], "file"),
+                )
 
 
 class MDriveRoutes(ScenarioSet):
@@ -305,145 +321,21 @@ class MDriveRoutes(ScenarioSet):
         for place in places:
             for manifest in sorted(place.rglob(MANIFEST)):
                 name = "_".join(manifest.parent.relative_to(place).parts)
-                yield ScenarioEntry(name=name, read=partial(read_manifest, manifest, name))
-
-
-def read_manifest(manifest: Path, name: str) -> SetScenario:
-    """Return a scenario of MDrive.
-
-    Args:
-        manifest: its file of actors; the file of what starts them is next to it.
-        name: of the scenario.
-
-    Raises:
-        UserError: a file cannot be read, or an actor is started otherwise than scripts are.
-    """
-    inner, groups = manifest.parent, read_object(manifest)
-    triggers = {}
-    if (inner / BEHAVIOUR).is_file():
-        triggers = read_triggers(read_object(inner / BEHAVIOUR), inner / BEHAVIOUR)
-    return SetScenario(
-        name=name,
-        egos=tuple(
-            parse_manifest_actor(entry, inner, laid=True) for entry in groups.get("ego", [])
-        ),
-        others=tuple(
-            parse_manifest_actor(entry, inner)
-            for group in SCRIPTED_GROUPS
-            for entry in groups.get(group, [])
-        ),
-        triggers=triggers,
-    )
-
-
-def read_object(file: Path) -> Mapping[str, Any]:
-    """Return the object that a JSON file holds.
-
-    Raises:
-        UserError: it holds something else.
-    """
-    try:
-        content = read_json_within(file, STUDY_RECORD)
-    except ValueError as problem:
-        raise UserError(f"{file}: {problem}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{file}: holds no object")
-    return content
-
-
-def parse_manifest_actor(entry: Any, folder: Path, *, laid: bool = False) -> SetActor:
-    """Return an actor of a manifest.
-
-    Args:
-        entry: as the manifest has it.
-        folder: of the scenario, in which its file lies.
-        laid: whether its points are a route to be laid on the roads.
-    """
-    try:
-        file, name = folder / str(entry["file"]), str(entry["name"])
-        speed = float(entry.get("target_speed", entry.get("speed", CRUISE)))
-        blueprint = str(entry.get("model", EGO_BODY))
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise UserError(f"{folder / MANIFEST}: an actor cannot be read: {problem!r}") from None
-    if ".." in file.parts or not file.is_relative_to(folder):
-        raise UserError(f"{folder / MANIFEST}: {entry['file']!r} is no file of the scenario")
-    return SetActor(name=name, file=file, blueprint=blueprint, speed=speed, laid=laid)
-
-
-def read_triggers(content: Mapping[str, Any], file: Path) -> dict[str, tuple[float, str]]:
-    """Return what starts actors: nearness in metres of which vehicle, by the actor's name.
-
-    Raises:
-        UserError: a trigger or an action of another kind.
-    """
-    triggers = {}
-    for entry in content.get("behaviors", []):
-        name, trigger, action = entry["actor_name"], entry["trigger"], entry.get("action")
-        if trigger.get("type") != "distance_to_vehicle":
-            raise UserError(f"{file}: {name}: trigger {trigger.get('type')!r} is not driven")
-        if action is not None and action.get("type") != "start_motion":
-            raise UserError(f"{file}: {name}: action {action.get('type')!r} is not driven")
-        # without an action nothing is started: the actor stands
-        if action is not None:
-            triggers[name] = float(trigger["distance_m"]), str(trigger["vehicle"])
-    return triggers
-
-
-def read_single_route(file: Path) -> RouteSpec:
-    """Return the only route of a file."""
-    routes = read_routes(file)
-    if len(routes) != 1:
-        raise UserError(f"{file}: holds {len(routes)} routes; one is needed")
-    return routes[0]
-
-
-def read_ego_route(scenario: SetScenario, ego: SetActor, town: str) -> RouteSpec:
-    """Return the route of a driven ego, under the scenario's name.
-
-    Raises:
-        UserError: it is of another town than the first ego's.
-    """
-    route = read_single_route(ego.file)
-    if route.town != town:
-        raise UserError(f"{ego.file}: is of {route.town}, the first ego's route of {town}")
-    # the file's own id is that of a template: one for all scenarios
-    return replace(route, id=scenario.name)
-
-
-def lay_places(file: Path, town: str, maps: Path | None) -> Floats:
-    """Return places (N, 3) along a route, as it is laid on the roads of its town."""
-    spec = read_single_route(file)
-    if spec.town != town:
-        raise UserError(f"{file}: is of {spec.town}, the driven ego's route of {town}")
-    xyz = resolve_mapped_route(spec, maps).xyz
-    return np.concatenate([xyz[:-1:SPARSE], xyz[-1:]])
-
-
-def read_places(file: Path) -> tuple[Floats, float]:
-    """Return the places (N, 3) of a scripted actor, and the yaw of the first one in degrees."""
-    points = [
-        point
-        for route in read_xml(file).find_children("route")
-        for point in route.find_children("waypoint")
-    ]
-    if not points:
-        raise UserError(f"{file}: holds no route with places")
-    places = np.array([[read_float(point, axis) for axis in "xyz"] for point in points])
-    return places, read_float(points[0], "yaw")
-
-
-def read_float(element: XmlElement, name: str) -> float:
-    """Return a number of an element."""
-    try:
-        number = float(element.attributes.get(name, "0"))
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        element.raise_error(f"{name} is no number")
-    return number
+                yield ScenarioEntry(
+                    name=name,
+                    read=partial(read_manifest, manifest, name),
+                    find_first=partial(find_first_ego, manifest),
+                )
 
 
 def number_name(path: Path) -> tuple[int, str]:
     """Return the key by which `r2_…` comes before `r10_…`."""
     match = re.match(r"r(\d+)_", path.name)
     return (int(match[1]) if match else 0, path.name)
+
+
+def describe_ego_numbers(count: int) -> str:
+    """Return the numbers of so many egos: egos 0 and 1."""
+    if count == 1:
+        return "ego 0 only"
+    return "egos 0 and 1" if count == 2 else f"egos 0 to {count - 1}"

@@ -63,6 +63,18 @@ class RouteSource(ABC):
         """
         return {}
 
+    def find_unlaid(self, routes: Mapping[str, RouteSpec], maps: Path | None) -> Mapping[str, str]:
+        """Return routes whose further egos or hazards cannot be laid, and why; by default none.
+
+        Args:
+            routes: by id; the way of each was laid.
+            maps: folder of OpenDRIVE files; None for shipped towns.
+
+        Returns:
+            By route, the problem.
+        """
+        return {}
+
     def files(self) -> Mapping[str, Path]:
         """Return the files that are read, by name: other contents are another campaign."""
         return {}
