@@ -46,7 +46,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}") from None
     except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as problem:
-        # a parser of text knows no file; the line begins with it
+        # the parser names no file, so its place of a file is left out
         why = " ".join(str(problem).replace(' in "<unicode string>",', "").split())
         raise UserError(f"{path}: cannot be read as settings: {why}") from None
     if not isinstance(settings, dict):
