@@ -51,6 +51,9 @@ ATTEMPT_KEY = ["arm", "route", "seed"]
 CASE = "case"
 """The column with the number of a violation in its campaign; 0 for none."""
 RESERVED = ("source", "cluster", "try", CASE, CAMPAIGN)
+NO_RESULT = "no attempt has a result"
+FEW_ROUTES = "intervals that resample them cover less than 95 %"
+"""How the note on few routes ends; it says nothing where no interval is shown."""
 UNPACKED = "unpacked, so that what needs boxes, messages or tracks is left out of all tables"
 MISSING = [*ATTEMPT_KEY, "source", "ending", "message"]
 
@@ -362,13 +365,14 @@ def list_collection_notes(
         several = f"{len(packed)} of {len(campaigns)} folders"
         yield f"{packed[0] if len(packed) == 1 else several}: {UNPACKED}"
     if not len(attempts):
-        yield "no attempt has a result"
+        yield NO_RESULT
     # what is missing
     if len(missing):
         endings = Counter(map(str, missing["ending"]))
         counts = ", ".join(f"{count} {ending}" for ending, count in endings.most_common())
         planned = len(missing) + len(attempts) + len(left_out)
-        yield f"{len(missing)} of {planned} attempts have no result: {counts}"
+        verb = "has" if len(missing) == 1 else "have"
+        yield f"{len(missing)} of {planned} attempts {verb} no result: {counts}"
     tried = {arm.system for arm in (*list_arms(missing), *list_arms(left_out))}
     tried |= set(attempts["system"])
     for campaign in campaigns:
@@ -379,7 +383,7 @@ def list_collection_notes(
     # what weakens the numbers
     routes = attempts["cluster"].nunique()
     if 1 < routes < FEWEST_RESAMPLED_ROUTES:
-        yield f"{routes} routes: intervals that resample them cover less than 95 %"
+        yield f"{routes} routes: {FEW_ROUTES}"
     again = int((attempts["try"] > 1).sum())
     if again:
         yield f"{again} results are from a second or later try"

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -408,3 +409,19 @@ def test_without_packages_it_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("crucible run: omegaconf is not installed: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", sorted(set(SUBCOMMANDS) - {"run"}))
+def test_no_line_of_a_help_is_wider_than_the_terminal(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All but `crucible run`, whose help is settings with their comments, as their files have them.
+
+    An option and the words that it takes cannot be broken in a usage line.
+    """
+    monkeypatch.setenv("COLUMNS", "80")
+    with suppress(SystemExit):
+        dispatch_subcommand([name, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 5
+    assert [line for line in lines if len(line) > 80 and len(line.split()) > 2] == []

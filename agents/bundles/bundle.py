@@ -181,8 +181,9 @@ def name_form(settings: Mapping[str, Any]) -> str:
         return HEAL_UNLIKE
     if re.search(r"Dataset(V\d+)?$", fusion):
         return OPENCOOD
-    if not network or not fusion:
-        raise UserError("its settings name no model.core_method or no fusion.core_method")
+    named = {"model.core_method": network, "fusion.core_method": fusion}
+    if missing := [f"no {name}" for name, value in named.items() if not value]:
+        raise UserError(f"its settings name {' and '.join(missing)}")
     return HEAL
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agents.bundles.bundle import (
+    MEASURABLE,
     NO_SETTINGS,
     V2XVERSE,
     ModelBundle,
@@ -27,6 +28,8 @@ STATISTICS = ("running_mean", "running_var")
 """How keys of batch normalisation end that are no parameters."""
 LARGEST_KERNEL = 3
 """Voxels along a side of a sparse convolution in this family."""
+MODEL_KINDS = ("checkpoint", "model", "perception")
+"""Last words of kinds in `meta.yaml` that are models; CAVISE's catalogue has assets, too."""
 ABSENT = "-"
 HEAD = ("bundle", "form", "network", "data set", "sees, m", "parameters", "licence", "verdict")
 
@@ -153,7 +156,7 @@ def compare_artifact(folder: Path, artifact: Mapping[str, Any]) -> Iterator[str]
 
 def explain_no_settings(bundle: ModelBundle) -> Finding:
     """Return what a folder without settings is: a model that is not whole, or no model."""
-    if bundle.kind.endswith("checkpoint") or "kind" not in bundle.meta:
+    if bundle.kind.rpartition("-")[2] in MODEL_KINDS or "kind" not in bundle.meta:
         return Finding("form", "failed", f"it has no config.yaml; meta.yaml: {bundle.kind}")
     return Finding("form", "note", f"no model: meta.yaml calls it {bundle.kind}")
 
@@ -168,16 +171,30 @@ def check_settings(bundle: ModelBundle) -> Iterator[Finding]:
     if dead := bundle.list_dead_paths():
         names = ", ".join(dead)
         lead = "leads" if len(dead) == 1 else "lead"
-        yield Finding("paths", "note", f"{names} {lead} nowhere; an empty folder stands for each")
+        yield Finding("paths", "note", f"{names} {lead} nowhere; {explain_dead_paths(bundle)}")
     if bundle.meta and bundle.licence == "not named":
         yield Finding("licence", "warning", "meta.yaml names no licence")
 
 
+def explain_dead_paths(bundle: ModelBundle) -> str:
+    """Return what a driving model gets where its settings name a folder that is not there.
+
+    OpenCOOD and HEAL get an empty folder (`agents.opencood.child.settings.prepare_settings`), and
+    V2Xverse a word that is no path (`agents.v2xverse.child.stack.link_checkpoint`).
+    """
+    if bundle.form in MEASURABLE:
+        return "when the model drives, Crucible gives it an empty folder in place of a missing one"
+    return "when the model drives, nothing is read from there"
+
+
 def check_v2xverse_pair(folder: Path) -> Iterator[Finding]:
-    """Yield what perception and planner of V2Xverse are."""
+    """Yield what perception and planner of V2Xverse are, without settings of a run."""
+    from agents.v2xverse.agent_files import WHERE  # noqa: PLC0415 - torch
     from agents.v2xverse.checkpoint_report import describe_checkpoint  # noqa: PLC0415 - torch
 
-    yield from describe_checkpoint(folder)
+    for finding in describe_checkpoint(folder):
+        said = finding.sentence.removeprefix("system: ").removesuffix(f"; {WHERE}")
+        yield replace(finding, sentence=said)
 
 
 def read_weights(folder: Path) -> Mapping[str, Tensor]:

@@ -24,13 +24,30 @@ FLOW_OF = "moves maps of"
 
 def find_crucible_weights(folder: Path) -> Iterator[Path]:
     """Yield files of weights with a card next to them, up to four folders below."""
+    yield from (file for file, has_card in walk_weights(folder) if has_card)
+
+
+def find_cardless_weights(folder: Path) -> Iterator[Path]:
+    """Yield files of weights without a card, which are not checked, up to four folders below."""
+    yield from (file for file, has_card in walk_weights(folder) if not has_card)
+
+
+def describe_cardless_weights(folder: Path) -> Iterator[str]:
+    """Yield a line for each file of weights that is not checked, since it has no card."""
+    for file in find_cardless_weights(folder):
+        card = file.with_suffix(CARD).name
+        yield f"{file.relative_to(folder)} is not checked: there is no card {card} next to it"
+
+
+def walk_weights(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield files of weights in the order of their names, and whether a card is next to each."""
     for place, inner, files in os.walk(folder):
         inner.sort()
         here = Path(place)
         for name in sorted(files):
             file = here / name
-            if file.suffix == WEIGHTS and file.with_suffix(CARD).name in files:
-                yield file
+            if file.suffix == WEIGHTS:
+                yield file, file.with_suffix(CARD).name in files
         if len(here.relative_to(folder).parts) >= DEPTH:
             inner.clear()
 
@@ -59,7 +76,10 @@ def read_card(file: Path) -> Mapping[str, Any]:
     from agents.perception.fusion.catalogue import SCHEMES  # noqa: PLC0415
 
     place = file.with_suffix(CARD)
-    card = read_json_within(place, within=place.parent)
+    try:
+        card = read_json_within(place, within=place.parent)
+    except ValueError as problem:
+        raise UserError(f"{place.name}: cannot be read as a card: {problem}") from None
     if not isinstance(card, Mapping) or card.get("scheme") not in SCHEMES:
         raise UserError(f"{place.name} names no fusion scheme of Crucible")
     if FLOW_OF not in card and card.get("size") not in SIZES:

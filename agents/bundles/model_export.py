@@ -19,8 +19,8 @@ from harness.common.files import write_whole
 from harness.common.safe_reading import CHECKPOINT, sum_of_file
 
 WEIGHTS = "net_epoch1.pth"
-LICENCE = "as its owner says"
-"""Of weights that a user trained; Crucible's licence is about its code."""
+LICENCE = "not stated"
+"""Of weights that a user trained: Crucible's licence is about its code."""
 
 
 def export_model(network: PerceptionNetwork, folder: Path, *, weights: str) -> list[Path]:

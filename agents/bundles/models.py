@@ -27,12 +27,23 @@ COMMAND = CommandDeclaration(
     ),
 )
 FAILED = 1
+NO_MODEL = (
+    "no model in it: a model is a folder with config.yaml, with meta.yaml, or with the folders"
+    " perception and planning (or planner); or it is NAME.safetensors with its card NAME.json"
+)
+CHECKING = """Print a row for each published model in a folder: whose code reads it, what it was
+made for, and whether it is whole. Lines below the table say what is missing or broken. Nothing of
+the model is run, unless --scenes is given. The exit code is 1 if a model fails."""
+EXPORTING = """Write a network of size full as a new folder that V2Xverse's code loads: weights,
+settings and a card."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what `crucible models` takes."""
     actions = parser.add_subparsers(dest="action", required=True)
-    action = actions.add_parser("check", help="read published models, and run nothing of them")
+    action = actions.add_parser(
+        "check", help="read published models, and run nothing of them", description=CHECKING
+    )
     action.add_argument(
         "folder",
         type=Path,
@@ -41,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_scene_options(action)
     action.set_defaults(run=check_models)
-    action = actions.add_parser("export", help="write a full network for V2Xverse's code")
+    action = actions.add_parser(
+        "export", help="write a full network for V2Xverse's code", description=EXPORTING
+    )
     action.add_argument(
         "scheme", metavar="SCHEME", help="single, early, late, fcooper, v2vnet, v2xvit or codriving"
     )
@@ -129,7 +142,11 @@ def check_models(options: argparse.Namespace) -> int:
 
     from agents.bundles.bundle import find_bundles  # noqa: PLC0415
     from agents.bundles.bundle_check import HEAD, CheckedBundle, check_bundle  # noqa: PLC0415
-    from agents.bundles.crucible_weights import check_crucible_weights, find_crucible_weights  # noqa: PLC0415
+    from agents.bundles.crucible_weights import (  # noqa: PLC0415
+        check_crucible_weights,
+        describe_cardless_weights,
+        find_crucible_weights,
+    )
     from agents.bundles.scene_measuring import (  # noqa: PLC0415
         measure_bundles,
         refuse_scene_options,
@@ -147,11 +164,9 @@ def check_models(options: argparse.Namespace) -> int:
         *((folder, check_bundle) for folder in find_bundles(options.folder)),
         *((file, check_crucible_weights) for file in find_crucible_weights(options.folder)),
     ]
+    without_card = list(describe_cardless_weights(options.folder))
     if not checks:
-        raise UserError(
-            f"{options.folder}: no model in it: a folder of one has a config.yaml, the folders"
-            " perception and planner, or NAME.safetensors with NAME.json"
-        )
+        raise UserError("; ".join([f"{options.folder}: {NO_MODEL}", *without_card]))
     console = make_console()
     checked = []
     with show_bar("models", len(checks), console=console) as bar:
@@ -168,6 +183,8 @@ def check_models(options: argparse.Namespace) -> int:
             if finding.verdict != "passed" or len(checked) == 1:
                 line = f"{one.name}: {finding.check} {finding.verdict}: {finding.sentence}"
                 print_plain_line(console, line)
+    for line in without_card:
+        print_plain_line(console, f"note: {line}")
     wrong = sum(one.verdict == "failed" for one in checked)
     print_plain_line(console, f"{len(checked)} checked, {wrong} failed")
     if options.scenes is not None:

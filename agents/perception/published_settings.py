@@ -46,7 +46,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     except OSError as problem:
         raise UserError(f"{path}: {problem.strerror}") from None
     except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as problem:
-        why = " ".join(str(problem).split())
+        # the parser names no file, so its place of a file is left out
+        why = " ".join(str(problem).replace(' in "<unicode string>",', "").split())
         raise UserError(f"{path}: cannot be read as settings: {why}") from None
     if not isinstance(settings, dict):
         raise UserError(f"{path}: settings by name are needed")

@@ -130,4 +130,6 @@ def find_planner(place: Path) -> Path:
                 raise UserError(f"system: {outer / name} has {len(planners)} planners: {names}")
             if planners:
                 return planners[0]
-    raise UserError(f"system: no planner checkpoint (planning/*.ckpt) in {around[0]}; {WHERE}")
+    raise UserError(
+        f"system: no planner checkpoint (planning/*.ckpt or planner/*.ckpt) in {around[0]}; {WHERE}"
+    )

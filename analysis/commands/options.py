@@ -16,9 +16,8 @@ FORMATS = ("csv", "parquet", "latex")
 
 
 def describe_command(parser: argparse.ArgumentParser, description: str) -> None:
-    """Give a command a description that keeps its lines."""
+    """Give a command a description of one paragraph; the help breaks it as the terminal is wide."""
     parser.description = description
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
 
 
 def add_folders_argument(parser: argparse.ArgumentParser) -> None:

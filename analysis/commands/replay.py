@@ -61,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--list", action="store_true", help="list violations with their numbers")
     what.add_argument("--case", type=int, metavar="N", help="number of a violation (see --list)")
     what.add_argument(
-        "--attempt", metavar="ARM/ROUTE-sSEED", help="an attempt, such as late/ahead/latency/7-s1"
+        "--attempt",
+        metavar="NAME",
+        help="an attempt as ARM/ROUTE-sSEED, such as late/ahead/latency/7-s1",
     )
     what.add_argument(
         "--sheet",

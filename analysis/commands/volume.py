@@ -6,6 +6,7 @@ import argparse
 
 import pandas as pd
 
+from analysis.collection import FEW_ROUTES, NO_RESULT, CampaignCollection
 from analysis.commands.options import (
     add_folders_argument,
     add_mixing_option,
@@ -52,10 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_volume_command(options: argparse.Namespace) -> int:
     """Print the table and write it."""
     collection = read_collection(options, whole=True)
-    for note in collection.notes:
-        print_escaped_line(note)
+    refuse_no_attempts(collection)
     with show_passes(collection) as watched:
         volumes = build_volume_frame(watched)
+    for note in list_fitting_notes(collection, volumes):
+        print_escaped_line(note)
     if volumes.empty:
         raise UserError(f"{collection.folder}: no drive has a message")
     out = resolve_output_folder(options, collection)
@@ -72,6 +74,24 @@ def run_volume_command(options: argparse.Namespace) -> int:
         print_escaped_line(note)
     print_escaped_line(f"{SENT_FILE}.csv is in {out}")
     return collection.exit_code
+
+
+def refuse_no_attempts(collection: CampaignCollection) -> None:
+    """Refuse campaigns in which no attempt has a result that can be read, with the reasons."""
+    if not collection.attempts.empty:
+        return
+    folders = ", ".join(str(campaign.folder) for campaign in collection.campaigns)
+    reasons = [note.removeprefix("warning: ") for note in collection.notes if note != NO_RESULT]
+    # what the first of them ended with
+    messages = (" ".join(str(message).split()) for message in collection.missing["message"])
+    reasons += [f"the first one: {message}" for message in messages if message][:1]
+    raise UserError("; ".join([f"{folders}: no finished attempt", *reasons]))
+
+
+def list_fitting_notes(collection: CampaignCollection, volumes: pd.DataFrame) -> list[str]:
+    """Return the notes of campaigns; one on intervals only where an interval is printed."""
+    shown = not volumes.empty and bool(volumes["low"].notna().any())
+    return [note for note in collection.notes if shown or not note.endswith(FEW_ROUTES)]
 
 
 def show_arm_volumes(arm: str, rows: pd.DataFrame) -> None:

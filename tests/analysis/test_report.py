@@ -305,7 +305,7 @@ def test_failures_and_missing_attempts_are_reported(tmp_path: Path) -> None:
     ]
     assert main(["report", str(folder)]) == 0
     words = Page((folder / "report" / "report.html").read_text()).words
-    assert "1 of 5 attempts have no result: 1 server_crash" in words
+    assert "1 of 5 attempts has no result: 1 server_crash" in words
     assert "1 planned attempt without a result" in words
     assert "signal 11" in words
 

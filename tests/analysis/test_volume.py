@@ -27,12 +27,14 @@ from analysis.tables.volumes import (
 )
 from crucible.subcommands import dispatch_subcommand
 from harness.common.errors import UserError
+from harness.records.ledger import append_try
 from harness.records.packing.pack import pack_campaigns
 from harness.records.packing.unpack import unpack_campaigns
 from harness.records.reading import CampaignRecords
 from harness.records.schema import FORMATTED, LINKS
 from tests.analysis.little import write_little
 from tests.conftest import ROOT
+from tests.keys import key_of
 
 BEFORE, CELLS = "a message, before compression", "cells sent, share"
 
@@ -229,6 +231,38 @@ def test_packets_and_airtime_come_from_the_link(tmp_path: Path) -> None:
     assert (sums["fragments"], sums["carried"]) == (10, 2)
     assert sums["airtime"] == pytest.approx(0.01)
     assert sums["link_time"] == sums["seconds"] > 0
+
+
+def test_without_a_finished_attempt_there_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_little(tmp_path / "failed", [], routes="0", seeds=(1,), systems=["late"])
+    append_try(
+        folder, key_of("late", "none", "0", 1), number=1, failure="server_crash",
+        message="signal 6\nand more", server_tail="",
+    )  # fmt: skip
+    assert dispatch_subcommand(["volume", str(folder), "--out", str(tmp_path / "out")]) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert printed.err.count("\n") == 1
+    assert printed.err == (
+        f"{folder}: no finished attempt; 1 of 1 attempts has no result: 1 server_crash;"
+        " the first one: signal 6 and more\n"
+    )
+
+
+@pytest.mark.parametrize(("routes", "said"), [("01", True), ("0", False)])
+def test_few_routes_are_named_where_an_interval_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], routes: str, said: bool
+) -> None:
+    folders = [write_little(tmp_path / routes, [("late", "none")], routes=routes, seeds=(1,))]
+    if not said:  # two routes in all, and one of them in each arm
+        folders.append(write_little(tmp_path / "b", [("late", "latency")], routes="1", seeds=(1,)))
+    options = [*map(str, folders), "--out", str(tmp_path / "out")]
+    assert dispatch_subcommand(["volume", *options]) == 0
+    printed = capsys.readouterr().out
+    assert ("2 routes: intervals that resample them" in printed) == said
+    assert (" .. " in printed) == said
 
 
 def test_packed_drives_are_refused(little: Path, tmp_path: Path) -> None:

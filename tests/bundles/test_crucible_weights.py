@@ -52,6 +52,24 @@ def test_weights_without_a_card_are_no_bundle(copied: Path) -> None:
     assert not list(find_crucible_weights(copied.parent))
 
 
+def test_weights_without_a_card_are_named(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(copied, copied.with_name("lone.safetensors"))
+    note = "lone.safetensors is not checked: there is no card lone.json next to it"
+    assert dispatch_subcommand(["models", "check", str(copied.parent)]) == 0
+    assert f"note: {note}" in " ".join(capsys.readouterr().out.split())
+    copied.unlink()
+    assert dispatch_subcommand(["models", "check", str(copied.parent)]) == 2
+    refused = capsys.readouterr().err
+    assert note in " ".join(refused.split())
+    assert refused.count("\n") == 1
+
+
+def test_a_broken_card_is_named(copied: Path) -> None:
+    copied.with_suffix(".json").write_text("{scheme: 3}")
+    (finding,) = check_crucible_weights(copied).findings
+    assert finding.sentence.startswith("mine.json: cannot be read as a card: Expecting property")
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -138,6 +138,19 @@ def test_settings_of_something_else_are_refused() -> None:
         name_form({"model": {}})
 
 
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"fusion": {"core_method": "late"}}, "name no model.core_method"),
+        ({"model": {"core_method": "pixor"}}, "name no fusion.core_method"),
+    ],
+)
+def test_only_what_is_missing_is_named(named: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError) as refused:
+        name_form(named)
+    assert str(refused.value).endswith(words)
+
+
 def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
     changed = write_bundle(tmp_path / "changed", HEAL, id="changed")
     with (changed / "net_epoch7.pth").open("ab") as opened:
@@ -181,6 +194,60 @@ def test_a_card_without_settings_is_still_read(tmp_path: Path) -> None:
     assert sentences(asset, "failed") == "config.yaml is missing"
     (tmp_path / "asset" / "meta.yaml").write_text("kind: advcp-assets\nartifacts: []\n")
     assert check_bundle(tmp_path / "asset").verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        ("model", True),
+        ("perception", True),
+        ("opencood-checkpoint", True),
+        ("advcp-assets", False),
+        ("meshes", False),
+    ],
+)
+def test_kinds_that_are_models_need_settings(tmp_path: Path, kind: str, model: bool) -> None:
+    (tmp_path / "meta.yaml").write_text(f"id: x\nkind: {kind}\n")
+    checked = check_bundle(tmp_path)
+    assert checked.verdict == ("failed" if model else "passed")
+    assert f"no model: meta.yaml calls it {kind}" in sentences(checked, "note") or model
+
+
+def test_half_a_pair_of_v2xverse_is_explained_without_settings_of_a_run(tmp_path: Path) -> None:
+    for second in ("planning", "planner"):
+        folder = tmp_path / second
+        (folder / "perception").mkdir(parents=True)
+        (folder / second).mkdir()
+        assert list(find_bundles(folder)) == [folder]
+        said = sentences(check_bundle(folder), "failed")
+        assert "no planner checkpoint (planning/*.ckpt or planner/*.ckpt) in" in said
+        assert "no perception checkpoint" in said
+        assert "system:" not in said
+        assert "checkpoint=" not in said
+
+
+def test_a_place_in_a_broken_file_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("model: [1\nfusion: }")
+    said = sentences(check_bundle(tmp_path), "failed")
+    assert str(tmp_path / "config.yaml") in said
+    assert "unicode string" not in said
+    assert "line 2" in said
+
+
+def test_what_stands_for_a_missing_folder_depends_on_the_code(tmp_path: Path) -> None:
+    gone = {**HEAL, "root_dir": "/nowhere/at/all"}
+    heal = check_bundle(write_bundle(tmp_path / "heal", gone))
+    assert "Crucible gives it an empty folder" in sentences(heal, "note")
+    codriving = {**gone, "model": {"core_method": "point_pillar_multiclass_codriving"}}
+    ours = check_bundle(write_bundle(tmp_path / "codriving", codriving))
+    assert "nothing is read from there" in sentences(ours, "note")
+
+
+def test_the_help_says_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    for action, words in (("check", "Print a row for each"), ("export", "Write a network of size")):
+        with pytest.raises(SystemExit):
+            dispatch_subcommand(["models", action, "--help"])
+        assert words in capsys.readouterr().out
 
 
 def test_a_file_that_would_be_executed_is_not_read(tmp_path: Path) -> None:
@@ -227,7 +294,7 @@ def test_a_catalogue_is_checked_bundle_by_bundle(
     [
         ("nowhere", "nowhere: folder not found"),
         ("file", "file: is a file; a folder is needed"),
-        ("empty", "no model"),
+        ("empty", "config.yaml, with meta.yaml, or with the folders perception and planning (or"),
     ],
 )
 def test_a_folder_without_models_is_refused(
