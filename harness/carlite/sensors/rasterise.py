@@ -16,7 +16,7 @@ from harness.carlite.compiled import allocating, compiled
 from harness.carlite.sensors.culling import is_box_hidden, select_things_in_reach
 from harness.carlite.sensors.fan import SLACK, RayFan, compute_pseudo_angle
 from harness.carlite.sensors.meshes import PackedMeshes
-from harness.carlite.sensors.ray_march import trace_rays
+from harness.carlite.sensors.ray_lanes import LANES, make_ray_lanes, trace_lanes
 from harness.carlite.sensors.relief import (
     GroundRelief,
     find_steepest_in_reach,
@@ -241,7 +241,7 @@ def _compute_end_slope(r: float, z: float, other_r: float, other_z: float) -> fl
     return np.inf if z * other_r - other_z * r > 0 else -np.inf
 
 
-@compiled
+@allocating
 def rasterise_ground(
     relief: GroundRelief,
     rotation: Floats,
@@ -275,12 +275,18 @@ def rasterise_ground(
     shared: bool = rotation[2, 2] > lean * find_steepest_in_reach(relief, x, y, reach / cell)
     # a ray is `out + slope * up`, the same two vectors for all rays of a column
     up_x, up_y, up_z = rotation[0, 2] / cell, rotation[1, 2] / cell, rotation[2, 2]
-    for column in range(len(nearness)):
-        cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]
-        out_x = (rotation[0, 0] * cosine + rotation[0, 1] * sine) / cell
-        out_y = (rotation[1, 0] * cosine + rotation[1, 1] * sine) / cell
-        out_z = rotation[2, 0] * cosine + rotation[2, 1] * sine
-        trace_rays(
-            relief, x, y, z, out_x, out_y, out_z, up_x * scale, up_y * scale, up_z * scale,
-            fan.slopes, shared, nearness[column], source[column], GROUND,
+    lanes = make_ray_lanes()
+    for first in range(0, len(nearness), LANES):
+        last = min(first + LANES, len(nearness))
+        for lane in range(last - first):
+            column = first + lane
+            cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]
+            lanes.out_x[lane] = (rotation[0, 0] * cosine + rotation[0, 1] * sine) / cell
+            lanes.out_y[lane] = (rotation[1, 0] * cosine + rotation[1, 1] * sine) / cell
+            lanes.out_z[lane] = rotation[2, 0] * cosine + rotation[2, 1] * sine
+            lanes.up_x[lane], lanes.up_y[lane] = up_x * scale, up_y * scale
+            lanes.up_z[lane] = up_z * scale
+        trace_lanes(
+            relief, lanes, x, y, z, fan.slopes, shared, nearness[first:last], source[first:last],
+            GROUND,
         )  # fmt: skip
