@@ -80,6 +80,7 @@ class ColourCamera:
         self._pinhole = PinholeCamera(attributes)
         self._sensor_id = sensor_id
         self._film = FilmSettings(attributes)
+        self._tones = self._film.tones.astype(np.int32)
         self._buffers = make_paint_buffers(self._pinhole.height)
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
@@ -108,9 +109,9 @@ class ColourCamera:
                 rotation=picture.rotation, key=light.daylight.key,
             ),
             labels=picture.labels, lamps=lamps, owners=picture.things, placed=scene.shown,
-            ground=scene.ground_look, markings=scene.markings, light=light.daylight,
+            ground=scene.ground_look, shine=light.shine, markings=scene.markings, light=light.daylight,
             shadows=light.shadows, lamp_light=light.lamps, noise=make_grain_table(),
-            tones=self._film.tones,
+            tones=self._tones,
             exposure=self._film.compute_exposure(light.daylight.exposure),
         )  # fmt: skip
         # (rows, columns) of pixels: in memory the bytes are blue, green, red, alpha

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from harness.carlite.arrays import Float32s, Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import compiled, vectorised
 from harness.carlite.sensors.meshes import PackedMeshes
+from harness.carlite.sensors.paint_buffers import ZERO, PaintBuffers
 from harness.carlite.sensors.things import PlacedThings
 
 SHADOW_CELL = 0.2
@@ -266,3 +267,33 @@ def find_lit_share(shadows: ShadowMap, x: float, y: float, z: float) -> float:
     if heights[row + 1, column + 1] <= over:
         share += u * v
     return share
+
+
+@vectorised
+def find_even_shadows(shadows: ShadowMap, count: int, buffers: PaintBuffers) -> int:
+    """Take the light from the first `count` pixels where the blocks of shadows decide.
+
+    As `find_lit_share`. Writes to `buffers.place` which pixels are left, and returns how many.
+    """
+    rows, columns = shadows.heights.shape
+    across = np.int32(shadows.highest.shape[1])
+    size = shadows.highest.shape[0] * shadows.highest.shape[1]
+    highest, lowest = shadows.highest.reshape(size), shadows.lowest.reshape(size)
+    slant_x, slant_y = shadows.slant[0], shadows.slant[1]
+    block = np.int32(SHADOW_BLOCK)
+    left = np.int32(0)
+    for row in range(count):
+        x, y, z = buffers.x[row], buffers.y[row], buffers.z[row]
+        u = (x - z * slant_x - shadows.x) / shadows.cell - 0.5
+        v = (y - z * slant_y - shadows.y) / shadows.cell - 0.5
+        inside = (u >= 0) & (u < columns - 1) & (v >= 0) & (v < rows - 1)
+        u, v = u if inside else 0.0, v if inside else 0.0
+        at = np.int32(v) // block * across + np.int32(u) // block
+        over = z + LIFT
+        lit = over >= highest[at]
+        dark = (over < lowest[at]) & inside & (not lit)
+        unsure = inside & (not lit) & (not dark) & (buffers.shone[row] > 0)
+        buffers.shone[row] = ZERO if dark else buffers.shone[row]
+        buffers.place[row] = np.int32(unsure)
+        left += np.int32(unsure)
+    return left

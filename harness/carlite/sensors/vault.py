@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.arrays import Floats
-from harness.carlite.compiled import compiled
-from harness.carlite.sensors.paint_buffers import ONE, ZERO, PaintBuffers
+from harness.carlite.compiled import compiled, vectorised
+from harness.carlite.sensors.paint_buffers import ONE, ROW, ZERO, PaintBuffers
 
 SKY_SIDE = 640
 BITS = 1023
@@ -53,32 +53,24 @@ def find_sky_light(
     return min(red * red, ONE), min(green * green, ONE), min(blue * blue, ONE)
 
 
-@compiled
+@vectorised
 def colour_sky(
     sky: NDArray[np.uint32], origin: Floats, first: int, last: int, buffers: PaintBuffers
 ) -> None:
     """Write the sky's light for the rows from `first` to before `last`."""
     east, north, height = np.float32(origin[0]), np.float32(origin[1]), np.float32(origin[2])
     half, last_cell = np.float32(SKY_SIDE / 2), np.float32(SKY_SIDE - 1)
-    x, y, z, far, code = buffers.x, buffers.y, buffers.z, buffers.far, buffers.code_red
-    for row in range(first, last):
-        scale = half / (far[row] + max(z[row] - height, ZERO))
-        i = min(max(half + (y[row] - north) * scale, ZERO), last_cell)
-        j = min(max(half + (x[row] - east) * scale, ZERO), last_cell)
-        code[row] = np.int32(i) * SKY_SIDE + np.int32(j)
+    part, side = np.float32(np.sqrt(SKY_TOP) / BITS), np.int32(SKY_SIDE)
     flat_sky = sky.reshape(SKY_SIDE * SKY_SIDE)
-    for row in range(first, last):
-        code[row] = np.int32(flat_sky[code[row]])
-    part = np.float32(np.sqrt(SKY_TOP) / BITS)
-    for row in range(first, last):
-        red = np.float32(code[row] >> 20) * part
-        buffers.red[row] = red * red
-    for row in range(first, last):
-        green = np.float32((code[row] >> 10) & BITS) * part
-        buffers.green[row] = green * green
-    for row in range(first, last):
-        blue = np.float32(code[row] & BITS) * part
-        buffers.blue[row] = blue * blue
-    for row in range(first, last):
-        buffers.glow[row] = ONE
-        buffers.bare[row] = ZERO
+    for row in range(ROW(first), ROW(last)):
+        scale = half / (buffers.far[row] + max(buffers.z[row] - height, ZERO))
+        i = min(max(half + (buffers.y[row] - north) * scale, ZERO), last_cell)
+        j = min(max(half + (buffers.x[row] - east) * scale, ZERO), last_cell)
+        code = np.int32(flat_sky[np.int32(i) * side + np.int32(j)])
+        red = np.float32(code >> np.int32(20)) * part
+        green = np.float32((code >> np.int32(10)) & np.int32(BITS)) * part
+        blue = np.float32(code & np.int32(BITS)) * part
+        buffers.red[row], buffers.green[row], buffers.blue[row] = (
+            red * red, green * green, blue * blue,
+        )  # fmt: skip
+        buffers.glow[row], buffers.bare[row] = ONE, ZERO
