@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.carlite.arrays import Bytes, Float32s, Int32s
+from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
 
 Pixels: TypeAlias = NDArray[np.uint32]
 
@@ -18,9 +18,11 @@ ROW = np.uint64
 """The kind of number that counts rows from other ones than the first.
 
 It has no sign: a row below 0 would count from the end, and then the compiler makes no vectors.
-""" 
+"""
 
-KINDS = {"place": "int32", "other": "int32", "third": "int32", "painted": "uint8"}
+KINDS = {
+    "place": "int32", "other": "int32", "third": "int32", "painted": "uint8", "reach": "float64",
+}  # fmt: skip
 
 
 class PaintBuffers(NamedTuple):
@@ -30,13 +32,15 @@ class PaintBuffers(NamedTuple):
         far: distances along the rays, m.
         x, y, z: where the rays end, in the world, m.
         above: how high that is above the foot of the thing, m.
+        across: along walls, in windows.
         red, green, blue: linear: first the surface's colour, then that of its light.
         dome: the share of the sky's light that the surface gets.
         shone: the share of the light that throws shadows.
         glow: the surface's own light.
-        lamp: the light of lamps at night.
+        lamp: the light of lamps at night; before that the grain of the ground, storeys of walls.
         mirror: how smooth it is.
         bare: 1 where the air is before the pixel, 0 where its colour is seen as it is.
+        reach: how far the footprints of pixels reach on the ground, m.
         painted: 1 where there may be markings.
         place, other, third: numbers of places in tables.
         strip: (STRIP, rows) finished pixels.
@@ -47,6 +51,7 @@ class PaintBuffers(NamedTuple):
     y: Float32s
     z: Float32s
     above: Float32s
+    across: Float32s
     red: Float32s
     green: Float32s
     blue: Float32s
@@ -56,6 +61,7 @@ class PaintBuffers(NamedTuple):
     lamp: Float32s
     mirror: Float32s
     bare: Float32s
+    reach: Floats
     painted: Bytes
     place: Int32s
     other: Int32s

@@ -18,14 +18,16 @@ from harness.carlite.sensors.daylight import Daylight
 from harness.carlite.sensors.fan import RayFan
 from harness.carlite.sensors.ground_look import GroundLook, colour_ground, wet_ground
 from harness.carlite.sensors.lamplight import LampLight, find_lamps_light
-from harness.carlite.sensors.markings import GroundMarkings, cover_with_paint
+from harness.carlite.sensors.markings import GroundMarkings
 from harness.carlite.sensors.materials import FaceMaterials
+from harness.carlite.sensors.mirrors import mirror_column
 from harness.carlite.sensors.paint_buffers import ONE, STRIP, ZERO, PaintBuffers, Pixels
 from harness.carlite.sensors.rasterise import GROUND, NOTHING
+from harness.carlite.sensors.road_paint import paint_roads
 from harness.carlite.sensors.shadows import ShadowMap, find_even_shadows, find_lit_share
 from harness.carlite.sensors.surfaces import LAMP_GLOW, colour_face
 from harness.carlite.sensors.things import PlacedThings
-from harness.carlite.sensors.vault import colour_sky, find_sky_light
+from harness.carlite.sensors.vault import colour_sky
 
 TONES = 2048
 """Steps of the curve from linear light, by its root, to a byte."""
@@ -85,11 +87,11 @@ def paint_picture(
         wide = ray_apart * fan.cosine[column]
         _locate_ray_ends(fan, column, nearness[column], rotation, origin, buffers)
         _colour_runs(source[column], scene, origin, ray_apart, buffers)
-        _paint_markings(scene.markings, origin, wide, buffers)
+        paint_roads(scene.markings, origin, wide, buffers)
         _shade_column(scene.shadows, buffers)
         _light_column(light, scene.lamp_light, buffers)
         if light.wet > 0 or scene.faces.mirrors[0] > 0:
-            _mirror_column(source[column], scene.faces, light, origin, buffers)
+            mirror_column(source[column], scene.faces, light.sky, origin, buffers)
         _expose_column(light, scene.tones, scene.exposure, buffers, buffers.strip[column % STRIP])
         # image: (height, width), top row first; rows of rays are bottom row first
         if column % STRIP == STRIP - 1:
@@ -165,76 +167,6 @@ def _colour_runs(
 
 
 @compiled
-def _paint_markings(
-    markings: GroundMarkings, origin: Floats, wide: float, buffers: PaintBuffers
-) -> None:
-    """Cover what is painted on roads, as far as the paint covers a pixel."""
-    left, front = np.float32(markings.x), np.float32(markings.y)
-    for row in range(len(buffers.painted)):
-        if buffers.painted[row] == 0:
-            continue
-        x, y = buffers.x[row] - left, buffers.y[row] - front
-        if not (0 <= x < markings.columns and 0 <= y < markings.rows):
-            continue
-        column_at, row_at = int(x), int(y)
-        cell = row_at * markings.columns + column_at
-        if markings.first[cell] == markings.first[cell + 1]:
-            continue
-        share, paint_red, paint_green, paint_blue = _find_paint(
-            markings, cell, buffers.x[row], buffers.y[row], buffers.z[row],
-            buffers.x[row] - origin[0], buffers.y[row] - origin[1], buffers.z[row] - origin[2],
-            buffers.far[row], wide,
-        )  # fmt: skip
-        if share > 0:
-            buffers.red[row] += share * (paint_red - buffers.red[row])
-            buffers.green[row] += share * (paint_green - buffers.green[row])
-            buffers.blue[row] += share * (paint_blue - buffers.blue[row])
-
-
-@compiled
-def _find_paint(
-    markings: GroundMarkings,
-    cell: int,
-    x: float,
-    y: float,
-    z: float,
-    dx: float,
-    dy: float,
-    dz: float,
-    far: float,
-    ray_apart: float,
-) -> tuple[float, float, float, float]:
-    """Return how much of a pixel is painted, and the paint's linear colour.
-
-    The point is given in the world and, by dx, dy and dz, from the camera, `far` metres away.
-    """
-    # the footprint: a pixel's width across the view, drawn out along it by the slant
-    wide = ray_apart * far
-    deep = wide * far / max(abs(dz), 1e-3)
-    reach = (deep + wide) * 0.500001 + 1e-3
-    total, red, green, blue = 0.0, 0.0, 0.0, 0.0
-    for entry in range(markings.first[cell], markings.first[cell + 1]):
-        strip = markings.listed[entry]
-        # most strips of a cell are farther away than the footprint can reach
-        place = markings.strips[strip]
-        aside = (y - place[1]) * place[3] - (x - place[0]) * place[4]
-        if abs(aside) > place[6] + reach:
-            continue
-        level = max(np.sqrt(dx * dx + dy * dy), 1e-9)
-        share = cover_with_paint(
-            markings, strip, x, y, z, dx / level, dy / level, deep, wide
-        )  # fmt: skip
-        if share > 0:
-            total += share
-            red += share * markings.light[strip, 0]
-            green += share * markings.light[strip, 1]
-            blue += share * markings.light[strip, 2]
-    if total == 0:
-        return 0.0, 0.0, 0.0, 0.0
-    return min(total, 1.0), red / total, green / total, blue / total
-
-
-@compiled
 def _shade_column(shadows: ShadowMap, buffers: PaintBuffers) -> None:
     """Take the light that throws shadows from where it does not get to."""
     last = len(buffers.shone)
@@ -282,43 +214,6 @@ def _light_by_lamps(light: Daylight, buffers: PaintBuffers) -> None:
         buffers.green[row] *= shine + sky_green * dome + sun_green * shone
         shine = glow + LAMP_GLOW[2] * lamp
         buffers.blue[row] *= shine + sky_blue * dome + sun_blue * shone
-
-
-@compiled
-def _mirror_column(
-    source: Int32s, faces: FaceMaterials, light: Daylight, origin: Floats, buffers: PaintBuffers
-) -> None:
-    """Add what smooth surfaces mirror of the sky, by Schlick's approximation of Fresnel's law."""
-    sky = light.sky
-    for row in range(len(source)):
-        mirror = buffers.mirror[row]
-        if mirror <= 0:
-            continue
-        part = ONE / buffers.far[row]
-        x = (buffers.x[row] - np.float32(origin[0])) * part
-        y = (buffers.y[row] - np.float32(origin[1])) * part
-        z = (buffers.z[row] - np.float32(origin[2])) * part
-        face = source[row]
-        if face >= 0:
-            # a wall or a pane: its horizontal normal is square to its tangent
-            across, along = faces.tangent[face, 1], -faces.tangent[face, 0]
-            turned = x * across + y * along
-            grazing = ONE - abs(turned)
-            square = grazing * grazing
-            rate = np.float32(0.05) + np.float32(0.5) * square * square * grazing
-            x -= np.float32(2) * turned * across
-            y -= np.float32(2) * turned * along
-            z = max(abs(z), np.float32(0.35))
-        else:
-            z = min(max(-z, ZERO), ONE)
-            grazing = ONE - z
-            square = grazing * grazing
-            rate = np.float32(0.02) + np.float32(0.98) * square * square * grazing
-        share = mirror * rate
-        sky_red, sky_green, sky_blue = find_sky_light(sky, x, y, z)
-        buffers.red[row] += share * (sky_red - buffers.red[row])
-        buffers.green[row] += share * (sky_green - buffers.green[row])
-        buffers.blue[row] += share * (sky_blue - buffers.blue[row])
 
 
 @vectorised

@@ -30,27 +30,28 @@ def encode_sky_light(red: float, green: float, blue: float) -> int:
 
 
 @compiled
-def find_sky_light(
-    sky: NDArray[np.uint32], x: np.float32, y: np.float32, z: np.float32
-) -> tuple[np.float32, np.float32, np.float32]:
-    """Return the light from a direction, z at least 0, at most 1 each.
+def find_sky_place(x: np.float32, y: np.float32, z: np.float32) -> np.int32:
+    """Return the place of a direction in the table, row by row; z is at least 0.
 
     Args:
-        sky: the table.
         x: of the direction, of any length.
         y: of the direction.
         z: of the direction.
     """
     scale = np.float32(SKY_SIDE / 2) / (np.sqrt(x * x + y * y + z * z) + z)
-    half = np.float32(SKY_SIDE / 2)
-    i = min(max(int(half + y * scale), 0), SKY_SIDE - 1)
-    j = min(max(int(half + x * scale), 0), SKY_SIDE - 1)
-    code = sky[i, j]
+    half, last_cell = np.float32(SKY_SIDE / 2), np.float32(SKY_SIDE - 1)
+    i, j = half + y * scale, half + x * scale
+    i = min(i if i > ZERO else ZERO, last_cell)
+    j = min(j if j > ZERO else ZERO, last_cell)
+    return np.int32(np.int32(i) * np.int32(SKY_SIDE) + np.int32(j))
+
+
+@compiled
+def decode_sky_light(code: np.int32, place: int) -> np.float32:
+    """Return the light of the colour that begins at a bit of a code: 20 red, 10 green, 0 blue."""
     part = np.float32(np.sqrt(SKY_TOP) / BITS)
-    red = np.float32(code >> 20) * part
-    green = np.float32((code >> 10) & BITS) * part
-    blue = np.float32(code & BITS) * part
-    return min(red * red, ONE), min(green * green, ONE), min(blue * blue, ONE)
+    root = np.float32((code >> np.int32(place)) & np.int32(BITS)) * part
+    return root * root
 
 
 @vectorised
@@ -60,17 +61,14 @@ def colour_sky(
     """Write the sky's light for the rows from `first` to before `last`."""
     east, north, height = np.float32(origin[0]), np.float32(origin[1]), np.float32(origin[2])
     half, last_cell = np.float32(SKY_SIDE / 2), np.float32(SKY_SIDE - 1)
-    part, side = np.float32(np.sqrt(SKY_TOP) / BITS), np.int32(SKY_SIDE)
+    side = np.int32(SKY_SIDE)
     flat_sky = sky.reshape(SKY_SIDE * SKY_SIDE)
     for row in range(ROW(first), ROW(last)):
         scale = half / (buffers.far[row] + max(buffers.z[row] - height, ZERO))
         i = min(max(half + (buffers.y[row] - north) * scale, ZERO), last_cell)
         j = min(max(half + (buffers.x[row] - east) * scale, ZERO), last_cell)
         code = np.int32(flat_sky[np.int32(i) * side + np.int32(j)])
-        red = np.float32(code >> np.int32(20)) * part
-        green = np.float32((code >> np.int32(10)) & np.int32(BITS)) * part
-        blue = np.float32(code & np.int32(BITS)) * part
-        buffers.red[row], buffers.green[row], buffers.blue[row] = (
-            red * red, green * green, blue * blue,
-        )  # fmt: skip
+        buffers.red[row] = decode_sky_light(code, 20)
+        buffers.green[row] = decode_sky_light(code, 10)
+        buffers.blue[row] = decode_sky_light(code, 0)
         buffers.glow[row], buffers.bare[row] = ONE, ZERO
