@@ -24,7 +24,7 @@ from harness.carlite.sensors.mirrors import mirror_column
 from harness.carlite.sensors.paint_buffers import ONE, STRIP, ZERO, PaintBuffers, Pixels
 from harness.carlite.sensors.rasterise import GROUND, NOTHING
 from harness.carlite.sensors.road_paint import paint_roads
-from harness.carlite.sensors.shadows import ShadowMap, find_even_shadows, find_lit_share
+from harness.carlite.sensors.shadows import ShadowMap, shade_run
 from harness.carlite.sensors.surfaces import LAMP_GLOW, colour_face
 from harness.carlite.sensors.things import PlacedThings
 from harness.carlite.sensors.vault import colour_sky
@@ -88,7 +88,6 @@ def paint_picture(
         _locate_ray_ends(fan, column, nearness[column], rotation, origin, buffers)
         _colour_runs(source[column], scene, origin, ray_apart, buffers)
         paint_roads(scene.markings, origin, wide, buffers)
-        _shade_column(scene.shadows, buffers)
         _light_column(light, scene.lamp_light, buffers)
         if light.wet > 0 or scene.faces.mirrors[0] > 0:
             mirror_column(source[column], scene.faces, light.sky, origin, buffers)
@@ -143,7 +142,7 @@ def _locate_ray_ends(
 def _colour_runs(
     source: Int32s, scene: PaintedScene, origin: Floats, ray_apart: float, buffers: PaintBuffers
 ) -> None:
-    """Write the colours of a column's pixels, run by run of the same surface."""
+    """Write the colours of a column's pixels and their shadows, run by run of the same surface."""
     row = 0
     while row < len(source):
         face = source[row]
@@ -154,6 +153,7 @@ def _colour_runs(
             colour_sky(scene.light.sky, origin, row, end, buffers)
         elif face == GROUND:
             colour_ground(scene.ground, scene.shine, scene.noise, row, end, buffers)
+            shade_run(scene.shadows, row, end, buffers)
             if scene.light.wet > 0:
                 wet_ground(scene.light.wet, scene.light.puddles, scene.noise, row, end, buffers)
         else:
@@ -163,21 +163,9 @@ def _colour_runs(
                 scene.placed.centre[thing], scene.placed.matrix[thing], scene.light.dark,
                 scene.exposure, scene.noise, ray_apart, row, end, buffers,
             )  # fmt: skip
+            if scene.faces.facing[face] > 0:
+                shade_run(scene.shadows, row, end, buffers)
         row = end
-
-
-@compiled
-def _shade_column(shadows: ShadowMap, buffers: PaintBuffers) -> None:
-    """Take the light that throws shadows from where it does not get to."""
-    last = len(buffers.shone)
-    while last > 0 and buffers.shone[last - 1] <= 0:  # the sky
-        last -= 1
-    if find_even_shadows(shadows, last, buffers) == 0:
-        return
-    for row in range(last):
-        if buffers.place[row] != 0:
-            share = find_lit_share(shadows, buffers.x[row], buffers.y[row], buffers.z[row])
-            buffers.shone[row] *= np.float32(share)
 
 
 @compiled

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.compiled import allocating, compiled
+from harness.carlite.compiled import allocating, compiled, vectorised
 from harness.carlite.sensors.culling import is_box_hidden, select_things_in_reach
 from harness.carlite.sensors.fan import SLACK, RayFan, compute_pseudo_angle
 from harness.carlite.sensors.meshes import PackedMeshes
@@ -196,14 +196,25 @@ def _rasterise_mesh(
                         last -= 1
                     # Inverse distance is linear in the slope: keep the nearest face.
                     base, rise = cosine * px + sine * py, pz * scale
-                    for row in range(first, last):
-                        near = base + rise * fan.slopes[row]
-                        closer = near > nearness[column, row]
-                        nearness[column, row] = near if closer else nearness[column, row]
-                        source[column, row] = mark if closer else source[column, row]
+                    _keep_nearest(
+                        fan.slopes[first:last], base, rise, np.int32(mark),
+                        nearness[column, first:last], source[column, first:last],
+                    )  # fmt: skip
                 column += 1
         mark += 1
     return mark
+
+
+@vectorised
+def _keep_nearest(
+    slopes: Floats, base: float, rise: float, mark: np.int32, nearness: Floats, source: Int32s
+) -> None:
+    """Draw a face along a piece of a column, where it is nearer than what is drawn."""
+    for row in range(len(slopes)):
+        near = base + rise * slopes[row]
+        closer = near > nearness[row]
+        nearness[row] = near if closer else nearness[row]
+        source[row] = mark if closer else source[row]
 
 
 @compiled

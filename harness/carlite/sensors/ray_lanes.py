@@ -41,6 +41,7 @@ class RayLanes(NamedTuple):
         across, along: the place where it comes close.
         row, column: of the cell there.
         lid, lid_x, lid_y: of the block where the ray begins, as in the relief.
+        west, east, front, back: the borders of the level country round the block, or its own.
         corner, right, left, opposite: heights at the corners of the cell.
         i, j: row and column of the block.
         span: of the block.
@@ -69,6 +70,10 @@ class RayLanes(NamedTuple):
     lid: Floats
     lid_x: Floats
     lid_y: Floats
+    west: Floats
+    east: Floats
+    front: Floats
+    back: Floats
     corner: Floats
     right: Floats
     left: Floats
@@ -83,11 +88,11 @@ class RayLanes(NamedTuple):
 @allocating
 def make_ray_lanes() -> RayLanes:
     """Return lanes without rays."""
-    a, b = np.zeros((25, LANES)), np.zeros((5, LANES), np.int32)
+    a, b = np.zeros((29, LANES)), np.zeros((5, LANES), np.int32)
     return RayLanes(
         a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],
-        a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24],
-        b[0], b[1], b[2], b[3], b[4],
+        a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24], a[25], a[26],
+        a[27], a[28], b[0], b[1], b[2], b[3], b[4],
     )  # fmt: skip
 
 
@@ -123,20 +128,21 @@ def trace_lanes(
     for lane in range(LANES):
         # lanes without a column see nothing
         lanes.start[lane] = 0.0 if lane < columns else np.inf
-        lanes.known[lane] = 1.0
+        lanes.known[lane], lanes.i[lane] = 1.0, -1
     for ray in range(len(slopes)):
         for lane in range(columns):
             lanes.known[lane] = nearness[lane, ray]
             if not shared:
                 lanes.start[lane] = 0.0
-        searched, rising = _aim_rays(relief, lanes, x, y, z, slopes[ray])
+        searched, rising, moved = _aim_rays(relief, lanes, x, y, z, slopes[ray])
         # rays above ones that rise from above the highest ground do so, too
         if shared and rising == LANES:
             break
         if searched == 0:
             _end_idle_rays(lanes)
             continue
-        _read_lids(relief, lanes)
+        if moved > 0:
+            _read_lids(relief, lanes)
         if _approach_lids(relief, lanes, x, y, z) > 0:
             _read_corners(relief, lanes)
             _meet_triangles(lanes, z)
@@ -150,16 +156,17 @@ def trace_lanes(
 @vectorised
 def _aim_rays(
     relief: GroundRelief, lanes: RayLanes, x: float, y: float, z: float, slope: float
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Write the next rays, where they begin, and over which block.
 
     Returns:
-        How many lanes search on; how many rays rise from above the highest ground or are none.
+        How many lanes search on; how many rays rise from above the highest ground or are none;
+        how many begin over another block than the ones before.
     """
     top = relief.top
     last_row, last_column = float(relief.heights.shape[0] - 1), float(relief.heights.shape[1] - 1)
     last_i, last_j = float(relief.span.shape[0] - 1), float(relief.span.shape[1] - 1)
-    searched, rising = 0, 0
+    searched, rising, moved = 0, 0, 0
     for k in range(LANES):
         dx = lanes.out_x[k] + slope * lanes.up_x[k]
         dy = lanes.out_y[k] + slope * lanes.up_y[k]
@@ -180,12 +187,13 @@ def _aim_rays(
         i = i if i < last_i else last_i
         j = j if j < last_j else last_j
         lanes.x[k], lanes.y[k], lanes.z[k], lanes.end[k], lanes.begin[k] = dx, dy, dz, stop, t
+        moved += (lanes.i[k] != np.int32(i)) | (lanes.j[k] != np.int32(j))
         lanes.i[k], lanes.j[k] = np.int32(i), np.int32(j)
         lanes.state[k] = np.int32(state)
         searched += state >= SEARCHED
         rises = (dz >= 0) & (lanes.up_z[k] > 0) & (height > top + WITHIN)
         rising += rises | (start == np.inf)
-    return searched, rising
+    return searched, rising, moved
 
 
 @vectorised
@@ -197,6 +205,7 @@ def _end_idle_rays(lanes: RayLanes) -> None:
 
 @vectorised
 def _read_lids(relief: GroundRelief, lanes: RayLanes) -> None:
+    """Write the lids of blocks, and the borders within which they hold."""
     rows, columns = relief.span.shape
     lids, spans = relief.lid.reshape(rows * columns * 3), relief.span.reshape(rows * columns)
     for k in range(LANES):
@@ -204,6 +213,15 @@ def _read_lids(relief: GroundRelief, lanes: RayLanes) -> None:
         lanes.lid[k], lanes.lid_x[k], lanes.lid_y[k] = lids[at], lids[at + 1], lids[at + 2]
     for k in range(LANES):
         lanes.span[k] = spans[lanes.i[k] * columns + lanes.j[k]]
+    last_i, last_j = np.int32(rows - 1), np.int32(columns - 1)
+    most_x, most_y = np.int32(relief.heights.shape[1] - 1), np.int32(relief.heights.shape[0] - 1)
+    zero, one, size = np.int32(0), np.int32(1), np.int32(BLOCK)
+    for k in range(LANES):
+        # a level block is as wide as the level country round it
+        i, j, reach = lanes.i[k], lanes.j[k], max(lanes.span[k] - one, zero)
+        lanes.west[k], lanes.front[k] = max(j - reach, zero) * size, max(i - reach, zero) * size
+        lanes.east[k] = min((min(j + reach, last_j) + one) * size, most_x)
+        lanes.back[k] = min((min(i + reach, last_i) + one) * size, most_y)
 
 
 @vectorised
@@ -216,15 +234,9 @@ def _approach_lids(
     """
     columns = np.int32(relief.heights.shape[1])
     last_row, last_column = np.int32(relief.heights.shape[0] - 2), columns - np.int32(2)
-    last_i, last_j = np.int32(relief.span.shape[0] - 1), np.int32(relief.span.shape[1] - 1)
-    zero, one, size = np.int32(0), np.int32(1), np.int32(BLOCK)
     sloping = 0
     for k in range(LANES):
-        # the level country round the block, or the block alone
-        i, j, reach = lanes.i[k], lanes.j[k], max(lanes.span[k] - one, zero)
-        left, front = float(max(j - reach, zero) * size), float(max(i - reach, zero) * size)
-        right = float(min((min(j + reach, last_j) + one) * size, last_column + one))
-        back = float(min((min(i + reach, last_i) + one) * size, last_row + one))
+        west, east, front, back = lanes.west[k], lanes.east[k], lanes.front[k], lanes.back[k]
         dx, dy, last, t = lanes.x[k], lanes.y[k], lanes.end[k], lanes.begin[k]
         above = z - lanes.lid[k] - lanes.lid_x[k] * x - lanes.lid_y[k] * y
         fall = lanes.z[k] - lanes.lid_x[k] * dx - lanes.lid_y[k] * dy
@@ -232,10 +244,10 @@ def _approach_lids(
         way = way if fall < 0 else np.inf
         near = way if above + t * fall > 0 else t
         px, py = x + near * dx, y + near * dy
-        inside = (near <= last) & (px >= left) & (px <= right) & (py >= front) & (py <= back)
+        inside = (near <= last) & (px >= west) & (px <= east) & (py >= front) & (py <= back)
         # a ray that ends in the block before it comes close meets nothing
         end_x, end_y = x + last * dx, y + last * dy
-        ends = (end_x > left + WITHIN) & (end_x < right - WITHIN) & (near > last)
+        ends = (end_x > west + WITHIN) & (end_x < east - WITHIN) & (near > last)
         ends = ends & (end_y > front + WITHIN) & (end_y < back - WITHIN)
         state = ENDED if ends else LONG
         level = lanes.span[k] > 0
