@@ -9,33 +9,37 @@ from harness.carlite.arrays import Float32s, Floats, Int32s
 from harness.carlite.compiled import compiled, vectorised
 from harness.carlite.sensors.materials import FaceMaterials
 from harness.carlite.sensors.paint_buffers import ONE, ROW, ZERO, PaintBuffers
+from harness.carlite.sensors.rasterise import NOTHING
 from harness.carlite.sensors.vault import decode_sky_light, find_sky_place
 
 
 @compiled
-def mirror_column(
+def mirror_runs(
     source: Int32s,
     faces: FaceMaterials,
     sky: NDArray[np.uint32],
     origin: Floats,
+    runs: int,
     buffers: PaintBuffers,
 ) -> None:
     """Add what a column's surfaces mirror of the sky, run by run of the same surface."""
-    row = 0
-    while row < len(source):
-        # the next pixel that mirrors, to the last one of its surface
-        if buffers.mirror[row] <= 0:
-            row += 1
+    for n in range(runs):
+        first, last = buffers.runs[n], buffers.runs[n + 1]
+        face = source[first]
+        if face == NOTHING or not _does_mirror(first, last, buffers):
             continue
-        face, end, last = source[row], row + 1, row + 1
-        while end < len(source) and source[end] == face:
-            end += 1
-            last = end if buffers.mirror[end - 1] > 0 else last
         if face >= 0:
-            _mirror_upright(sky, faces.tangent[face], origin, row, last, buffers)
+            _mirror_upright(sky, faces.tangent[face], origin, first, last, buffers)
         else:
-            _mirror_level(sky, origin, row, last, buffers)
-        row = end
+            _mirror_level(sky, origin, first, last, buffers)
+
+
+@vectorised
+def _does_mirror(first: int, last: int, buffers: PaintBuffers) -> bool:
+    found = np.int32(0)
+    for row in range(ROW(first), ROW(last)):
+        found |= np.int32(buffers.mirror[row] > 0)
+    return found > 0
 
 
 @vectorised

@@ -43,6 +43,7 @@ class PaintBuffers(NamedTuple):
         reach: how far the footprints of pixels reach on the ground, m.
         painted: 1 where there may be markings.
         place, other, third: numbers of places in tables.
+        runs: (rows + 1,) where runs of the same surface begin.
         strip: (STRIP, rows) finished pixels.
     """
 
@@ -66,6 +67,7 @@ class PaintBuffers(NamedTuple):
     place: Int32s
     other: Int32s
     third: Int32s
+    runs: Int32s
     strip: Pixels
 
 
@@ -74,5 +76,6 @@ def make_paint_buffers(rows: int) -> PaintBuffers:
     parts: dict[str, np.ndarray] = {}
     for name in PaintBuffers._fields:
         parts[name] = np.zeros(rows, KINDS.get(name, "float32"))
+    parts["runs"] = np.zeros(rows + 1, np.int32)
     parts["strip"] = np.zeros((STRIP, rows), np.uint32)
     return PaintBuffers(**parts)

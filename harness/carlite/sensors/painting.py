@@ -20,7 +20,7 @@ from harness.carlite.sensors.ground_look import GroundLook, colour_ground, wet_g
 from harness.carlite.sensors.lamplight import LampLight, find_lamps_light
 from harness.carlite.sensors.markings import GroundMarkings
 from harness.carlite.sensors.materials import FaceMaterials
-from harness.carlite.sensors.mirrors import mirror_column
+from harness.carlite.sensors.mirrors import mirror_runs
 from harness.carlite.sensors.paint_buffers import ONE, STRIP, ZERO, PaintBuffers, Pixels
 from harness.carlite.sensors.rasterise import GROUND, NOTHING
 from harness.carlite.sensors.road_paint import paint_roads
@@ -86,11 +86,12 @@ def paint_picture(
     for column in range(width):
         wide = ray_apart * fan.cosine[column]
         _locate_ray_ends(fan, column, nearness[column], rotation, origin, buffers)
-        _colour_runs(source[column], scene, origin, ray_apart, buffers)
+        runs = list_runs(source[column], buffers.runs)
+        _colour_runs(source[column], scene, origin, ray_apart, runs, buffers)
         paint_roads(scene.markings, origin, wide, buffers)
         _light_column(light, scene.lamp_light, buffers)
         if light.wet > 0 or scene.faces.mirrors[0] > 0:
-            mirror_column(source[column], scene.faces, light.sky, origin, buffers)
+            mirror_runs(source[column], scene.faces, light.sky, origin, runs, buffers)
         _expose_column(light, scene.tones, scene.exposure, buffers, buffers.strip[column % STRIP])
         # image: (height, width), top row first; rows of rays are bottom row first
         if column % STRIP == STRIP - 1:
@@ -139,16 +140,32 @@ def _locate_ray_ends(
 
 
 @compiled
+def list_runs(source: Int32s, runs: Int32s) -> int:
+    """Write where runs of the same surface begin in a column, and its end; return how many."""
+    count = 0
+    before = source[0]
+    runs[0] = 0
+    for row in range(1, len(source)):
+        if source[row] != before:
+            count += 1
+            runs[count], before = row, source[row]
+    runs[count + 1] = len(source)
+    return count + 1
+
+
+@compiled
 def _colour_runs(
-    source: Int32s, scene: PaintedScene, origin: Floats, ray_apart: float, buffers: PaintBuffers
+    source: Int32s,
+    scene: PaintedScene,
+    origin: Floats,
+    ray_apart: float,
+    runs: int,
+    buffers: PaintBuffers,
 ) -> None:
     """Write the colours of a column's pixels and their shadows, run by run of the same surface."""
-    row = 0
-    while row < len(source):
+    for n in range(runs):
+        row, end = buffers.runs[n], buffers.runs[n + 1]
         face = source[row]
-        end = row + 1
-        while end < len(source) and source[end] == face:
-            end += 1
         if face == NOTHING:
             colour_sky(scene.light.sky, origin, row, end, buffers)
         elif face == GROUND:
@@ -165,7 +182,6 @@ def _colour_runs(
             )  # fmt: skip
             if scene.faces.facing[face] > 0:
                 shade_run(scene.shadows, row, end, buffers)
-        row = end
 
 
 @compiled

@@ -19,7 +19,7 @@ from harness.carlite.sensors.materials import (
     find_window,
     may_be_open,
 )
-from harness.carlite.sensors.noise_table import GRAIN_MASK
+from harness.carlite.sensors.noise_table import GRAIN_MASK, hash_cell
 from harness.carlite.sensors.paint_buffers import ONE, ROW, ZERO, PaintBuffers
 
 LIT_WINDOW = np.array([1.0, 0.72, 0.36], np.float32)
@@ -245,14 +245,16 @@ def _colour_openings(
 ) -> None:
     """Write windows, frames and doors, where they may be."""
     apart, part = np.float32(ray_apart), np.float32(0.28 / 255)
+    column, level, number = -1, -1, 0
     for row in range(first, last):
         if buffers.other[row] == 0:
             continue
         across, up = buffers.across[row], buffers.lamp[row]
-        column, level = int(across), int(up)
-        what, number = find_window(
-            across - np.float32(column), up - np.float32(level), column, level, thing
-        )
+        if int(across) != column or int(up) != level:
+            # another window: the number that it has for its own
+            column, level = int(across), int(up)
+            number = hash_cell(column, level, thing)
+        what = find_window(across - np.float32(column), up - np.float32(level), level, number)
         blur = min(max(buffers.far[row] * apart - np.float32(0.15), ZERO), ONE)
         if what == 0:
             grain = np.float32(0.86) + part * np.float32(buffers.place[row])
