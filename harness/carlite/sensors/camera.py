@@ -113,9 +113,9 @@ class ColourCamera:
                 rotation=picture.rotation, key=light.daylight.key,
             ),
             labels=picture.labels, lamps=lamps, owners=picture.things, placed=scene.shown,
-            ground=scene.ground_look, shine=light.shine, markings=scene.markings, light=light.daylight,
-            shadows=light.shadows, lamp_light=light.lamps, noise=make_grain_table(),
-            tones=self._tones,
+            ground=scene.ground_look, shine=light.shine, markings=scene.markings,
+            light=light.daylight, shadows=light.shadows, lamp_light=light.lamps,
+            noise=make_grain_table(), tones=self._tones,
             exposure=self._film.compute_exposure(light.daylight.exposure),
         )  # fmt: skip
         paint_picture(

@@ -146,12 +146,13 @@ def _fill_materials(
 
 
 @compiled
-def may_be_open(u: np.float32, v: np.float32, level: int) -> bool:
+def may_be_open(u: np.float32, v: np.float32, level: np.int32) -> np.bool:
     """Return whether there may be a door or a window at a place of a facade, see `find_window`."""
     door = (level == 0) & (u > np.float32(0.3)) & (u < np.float32(0.7)) & (v < np.float32(0.72))
     window = (u > np.float32(0.22)) & (u < np.float32(0.78))
     window = window & (v > np.float32(0.28)) & (v < np.float32(0.82))
-    return door | window
+    is_open: np.bool = door | window
+    return is_open
 
 
 @compiled

@@ -35,7 +35,7 @@ def mirror_runs(
 
 
 @vectorised
-def _does_mirror(first: int, last: int, buffers: PaintBuffers) -> bool:
+def _does_mirror(first: int, last: int, buffers: PaintBuffers) -> np.bool:
     found = np.int32(0)
     for row in range(ROW(first), ROW(last)):
         found |= np.int32(buffers.mirror[row] > 0)

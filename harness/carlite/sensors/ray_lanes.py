@@ -225,9 +225,7 @@ def _read_lids(relief: GroundRelief, lanes: RayLanes) -> None:
 
 
 @vectorised
-def _approach_lids(
-    relief: GroundRelief, lanes: RayLanes, x: float, y: float, z: float
-) -> int:
+def _approach_lids(relief: GroundRelief, lanes: RayLanes, x: float, y: float, z: float) -> int:
     """Write where rays fall below the planes over their blocks, and over which cell.
 
     Level country is its own lid. Returns how many rays are to be met with triangles.
@@ -318,9 +316,7 @@ def _end_rays(lanes: RayLanes) -> int:
 
 
 @compiled
-def _trace_long_rays(
-    relief: GroundRelief, lanes: RayLanes, x: float, y: float, z: float
-) -> None:
+def _trace_long_rays(relief: GroundRelief, lanes: RayLanes, x: float, y: float, z: float) -> None:
     for lane in range(LANES):
         if lanes.state[lane] == LONG:
             hit, lanes.start[lane] = trace_ray(

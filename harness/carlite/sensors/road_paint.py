@@ -9,6 +9,9 @@ from harness.carlite.compiled import compiled, vectorised
 from harness.carlite.sensors.markings import GroundMarkings, cover_with_paint
 from harness.carlite.sensors.paint_buffers import ROW, PaintBuffers
 
+MOST_STRIPS = 30
+"""Strips of a cell that have a bit of their own."""
+
 
 @compiled
 def paint_roads(
@@ -32,11 +35,11 @@ def paint_roads(
         cell, end = buffers.place[row], row + 1
         while end < last and buffers.place[end] == cell:
             end += 1
-        if cell >= 0 and markings.first[cell] < markings.first[cell + 1]:
-            if _find_strips_near(markings, cell, row, end, buffers) > 0:
-                for at in range(row, end):
-                    if buffers.other[at] > 0:
-                        _paint_pixel(markings, cell, origin, wide, at, buffers)
+        has_strips = cell >= 0 and markings.first[cell] < markings.first[cell + 1]
+        if has_strips and _find_strips_near(markings, cell, row, end, buffers) > 0:
+            for at in range(row, end):
+                if buffers.other[at] > 0:
+                    _paint_pixel(markings, cell, origin, wide, at, buffers)
         row = end
 
 
@@ -64,13 +67,17 @@ def _find_marking_cells(
 @vectorised
 def _find_strips_near(
     markings: GroundMarkings, cell: int, first: int, last: int, buffers: PaintBuffers
-) -> int:
-    """Write 1 to `other` where a pixel's footprint may reach a strip; return whether any does."""
+) -> np.int32:
+    """Write to `other` which strips of a cell a pixel's footprint may reach, a bit for each.
+
+    From `MOST_STRIPS` on, strips share a bit. Returns whether any may be reached.
+    """
     found = np.int32(0)
     for row in range(ROW(first), ROW(last)):
         buffers.other[row] = 0
-    for entry in range(markings.first[cell], markings.first[cell + 1]):
-        strip = markings.listed[entry]
+    start = markings.first[cell]
+    for entry in range(start, markings.first[cell + 1]):
+        strip, bit = markings.listed[entry], np.int32(1) << min(entry - start, MOST_STRIPS)
         begin_x, begin_y = markings.strips[strip, 0], markings.strips[strip, 1]
         along_x, along_y = markings.strips[strip, 3], markings.strips[strip, 4]
         long, half = markings.strips[strip, 5], markings.strips[strip, 6]
@@ -78,8 +85,9 @@ def _find_strips_near(
             dx, dy, reach = buffers.x[row] - begin_x, buffers.y[row] - begin_y, buffers.reach[row]
             along, aside = dx * along_x + dy * along_y, dy * along_x - dx * along_y
             near = (abs(aside) <= half + reach) & (along >= -reach) & (along <= long + reach)
-            buffers.other[row] |= np.int32(near)
-            found |= np.int32(near)
+            reached = np.int32(bit) if near else np.int32(0)
+            buffers.other[row] |= reached
+            found |= reached
     return found
 
 
@@ -93,9 +101,9 @@ def _paint_pixel(
     buffers: PaintBuffers,
 ) -> None:
     share, red, green, blue = _find_paint(
-        markings, cell, buffers.x[row], buffers.y[row], buffers.z[row],
-        buffers.x[row] - origin[0], buffers.y[row] - origin[1], buffers.z[row] - origin[2],
-        buffers.far[row], wide,
+        markings, cell, buffers.other[row], buffers.x[row], buffers.y[row],
+        buffers.z[row], buffers.x[row] - origin[0], buffers.y[row] - origin[1],
+        buffers.z[row] - origin[2], buffers.far[row], wide,
     )  # fmt: skip
     if share > 0:
         buffers.red[row] += share * (red - buffers.red[row])
@@ -107,6 +115,7 @@ def _paint_pixel(
 def _find_paint(
     markings: GroundMarkings,
     cell: int,
+    reached: int,
     x: float,
     y: float,
     z: float,
@@ -119,23 +128,20 @@ def _find_paint(
     """Return how much of a pixel is painted, and the paint's linear colour.
 
     The point is given in the world and, by dx, dy and dz, from the camera, `far` metres away.
+    `reached` has a bit for each strip of the cell that may reach it.
     """
     # the footprint: a pixel's width across the view, drawn out along it by the slant
     wide = ray_apart * far
     deep = wide * far / max(abs(dz), 1e-3)
-    reach = (deep + wide) * 0.500001 + 1e-3
+    level = max(np.sqrt(dx * dx + dy * dy), 1e-9)
+    view_x, view_y = dx / level, dy / level
     total, red, green, blue = 0.0, 0.0, 0.0, 0.0
-    for entry in range(markings.first[cell], markings.first[cell + 1]):
-        strip = markings.listed[entry]
-        # most strips of a cell are farther away than the footprint can reach
-        place = markings.strips[strip]
-        aside = (y - place[1]) * place[3] - (x - place[0]) * place[4]
-        if abs(aside) > place[6] + reach:
+    start = markings.first[cell]
+    for entry in range(start, markings.first[cell + 1]):
+        if not (reached >> min(entry - start, MOST_STRIPS)) & 1:
             continue
-        level = max(np.sqrt(dx * dx + dy * dy), 1e-9)
-        share = cover_with_paint(
-            markings, strip, x, y, z, dx / level, dy / level, deep, wide
-        )  # fmt: skip
+        strip = markings.listed[entry]
+        share = cover_with_paint(markings, strip, x, y, z, view_x, view_y, deep, wide)
         if share > 0:
             total += share
             red += share * markings.light[strip, 0]

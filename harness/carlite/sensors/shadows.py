@@ -258,10 +258,11 @@ def shade_run(shadows: ShadowMap, first: int, last: int, buffers: PaintBuffers) 
 @vectorised
 def _find_even_shadows(
     shadows: ShadowMap, first: int, last: int, buffers: PaintBuffers
-) -> int:
+) -> np.int32:
     """Take the light from pixels where the blocks of shadows decide.
 
-    Light reaches what is above the highest of a block, and nothing below its lowest. Writes to `buffers.place` which pixels are left, and returns how many.
+    Light reaches what is above the highest of a block, and nothing below its lowest. Writes to
+    `buffers.place` which pixels are left, and returns how many.
     """
     rows, columns = shadows.heights.shape
     across = np.int32(shadows.highest.shape[1])

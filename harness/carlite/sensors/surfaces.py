@@ -185,7 +185,7 @@ def _divide_facade(
     first: int,
     last: int,
     buffers: PaintBuffers,
-) -> int:
+) -> np.int32:
     """Divide a wall into parts as wide as a window and as tall as a storey.
 
     Writes columns and storeys to `across` and `lamp`, with the place within them as fractions;
