@@ -16,7 +16,7 @@ from harness.carlite.sensors.lamps import compute_lamp_codes
 from harness.carlite.sensors.markings import GroundMarkings, find_painted_label
 from harness.carlite.sensors.materials import list_face_materials
 from harness.carlite.sensors.noise_table import make_grain_table
-from harness.carlite.sensors.paint_buffers import make_paint_buffers
+from harness.carlite.sensors.paint_buffers import Pixels, make_paint_buffers
 from harness.carlite.sensors.painting import PaintedScene, paint_picture
 from harness.carlite.sensors.picture import FAR, CameraPicture, PinholeCamera
 from harness.carlite.sensors.protocol import SensorPose
@@ -28,6 +28,7 @@ SCENERY_ID = 0x8000
 FARTHEST_CAMERA = 1e7
 """Metres from the origin beyond which a camera sees nothing."""
 BLACK = 0xFF000000
+CACHE_LINE = 64
 SKY, ROAD = int(SemanticLabel.SKY), int(SemanticLabel.ROAD)
 
 
@@ -80,21 +81,25 @@ class ColourCamera:
         self._pinhole = PinholeCamera(attributes)
         self._sensor_id = sensor_id
         self._film = FilmSettings(attributes)
+        self._tones = self._film.tones.astype(np.int32)
         self._buffers = make_paint_buffers(self._pinhole.height)
+        self._body, self._image = _make_image_buffer(self._pinhole)
 
     def capture(self, scene: SensorScene, pose: SensorPose, frame: int, dt: float) -> bytes | None:
         """Return one image."""
-        header, image = self.make_image(scene, pose, frame)
-        return header + image.tobytes()
+        self.make_image(scene, pose, frame)
+        return self._body.tobytes()
 
     def make_image(self, scene: SensorScene, pose: SensorPose, frame: int) -> tuple[bytes, Bytes]:
         """Return the image's header, and the image: (rows, columns, 4), blue first.
 
-        A camera that is nowhere, or beyond any town, sees black.
+        A camera that is nowhere, or beyond any town, sees black. The next image is written over
+        this one.
         """
+        image = self._image
         if not is_pose_near(pose):
-            black = np.full((self._pinhole.height, self._pinhole.width), BLACK, np.uint32)
-            return self._pinhole.header, black.view(np.uint8).reshape(*black.shape, 4)
+            image[:] = BLACK
+            return self._pinhole.header, image.view(np.uint8).reshape(*image.shape, 4)
         picture = self._pinhole.render_picture(scene, pose, frame)
         light = scene.find_light()
         shown, facing = scene.list_lamp_codes()
@@ -108,13 +113,11 @@ class ColourCamera:
                 rotation=picture.rotation, key=light.daylight.key,
             ),
             labels=picture.labels, lamps=lamps, owners=picture.things, placed=scene.shown,
-            ground=scene.ground_look, markings=scene.markings, light=light.daylight,
-            shadows=light.shadows, lamp_light=light.lamps, noise=make_grain_table(),
-            tones=self._film.tones,
+            ground=scene.ground_look, shine=light.shine, markings=scene.markings,
+            light=light.daylight, shadows=light.shadows, lamp_light=light.lamps,
+            noise=make_grain_table(), tones=self._tones,
             exposure=self._film.compute_exposure(light.daylight.exposure),
         )  # fmt: skip
-        # (rows, columns) of pixels: in memory the bytes are blue, green, red, alpha
-        image = np.empty((self._pinhole.height, self._pinhole.width), np.uint32)
         paint_picture(
             picture.fan, picture.nearness, picture.source, painted,
             picture.rotation, picture.origin, self._buffers, image,
@@ -125,6 +128,20 @@ class ColourCamera:
             level = int(self._film.tones[-1]) * 7 // 10
             render_rain(image, rain, frame, self._sensor_id, level * 0x010101)
         return self._pinhole.header, image.view(np.uint8).reshape(*image.shape, 4)
+
+
+def _make_image_buffer(pinhole: PinholeCamera) -> tuple[Bytes, Pixels]:
+    """Return room for a frame with its header in place, and the pixels in it, (rows, columns).
+
+    In memory the bytes of a pixel are blue, green, red, alpha. The first pixel begins a cache line.
+    """
+    size = len(pinhole.header) + 4 * pinhole.width * pinhole.height
+    room = np.empty(size + CACHE_LINE, np.uint8)
+    skipped = -(room.ctypes.data + len(pinhole.header)) % CACHE_LINE
+    body = room[skipped : skipped + size]
+    body[: len(pinhole.header)] = np.frombuffer(pinhole.header, np.uint8)
+    pixels = body[len(pinhole.header) :].view(np.uint32)
+    return body, pixels.reshape(pinhole.height, pinhole.width)
 
 
 def is_pose_near(pose: SensorPose) -> bool:

@@ -8,7 +8,7 @@ from harness.carlite.arrays import Bools, Floats, Int32s
 from harness.carlite.compiled import allocating, compiled
 from harness.carlite.sensors.meshes import PackedMeshes
 from harness.carlite.sensors.rasterise import EDGE_ON, GROUND, NOTHING
-from harness.carlite.sensors.ray_march import trace_rays
+from harness.carlite.sensors.ray_march import NEAREST, trace_ray
 from harness.carlite.sensors.relief import GroundRelief, interpolate_relief_height, is_over_grid
 from harness.carlite.sensors.things import PlacedThings
 
@@ -49,7 +49,7 @@ def cast_single_rays(
     return distance, thing, face
 
 
-@allocating
+@compiled
 def _measure_ground_distance(
     relief: GroundRelief, origin: Floats, direction: Floats, reach: float
 ) -> float:
@@ -58,14 +58,13 @@ def _measure_ground_distance(
     y = (origin[1] - relief.y) / relief.cell
     if is_over_grid(relief, x, y) and origin[2] < interpolate_relief_height(relief.heights, x, y):
         return np.inf
-    # a fan of one ray, with the direction itself as its only slope
-    nearness, source = np.full(1, 1 / reach), np.full(1, NOTHING, np.int32)
-    trace_rays(
+    # in grid units, up to the reach
+    hit, _ = trace_ray(
         relief, x, y, origin[2],
-        direction[0] / relief.cell, direction[1] / relief.cell, direction[2], 0.0, 0.0, 0.0,
-        np.zeros(1), False, nearness, source, GROUND,
+        direction[0] / relief.cell, direction[1] / relief.cell, direction[2],
+        0.0, 1 / (1 / reach),
     )  # fmt: skip
-    return 1 / nearness[0] if source[0] == GROUND else np.inf
+    return 1 / (1 / max(hit, NEAREST)) if hit < np.inf else np.inf
 
 
 @compiled

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from harness.carlite.arrays import Int32s
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import allocating, compiled, vectorised
 from harness.carlite.sensors.noise_table import hash_cell
 from harness.carlite.sensors.paint_buffers import Pixels
 
 LONGEST_STEP = 16
 """Pixels along an edge within which its next step is looked for."""
+PATCH = 64
+"""Rows of a column that are looked through at once for edges."""
 STREAKS = 0.006
 """Streaks of the heaviest rain for each pixel."""
 
 
-@compiled
+class EdgeRuns(NamedTuple):
+    """The stretch of an edge that was found last, row by row; all (rows,).
+
+    Attributes:
+        first, last: its first and last pixel along the edge; `last` is -1 before any.
+        turn_first, turn_last: to which side it steps there: 1, -1 or 0 for neither.
+    """
+
+    first: Int32s
+    last: Int32s
+    turn_first: Int32s
+    turn_last: Int32s
+
+
+@allocating
 def smooth_edges(source: Int32s, image: Pixels) -> None:
     """Blend the steps of edges between surfaces (Reshetov, 2009: morphological antialiasing).
 
@@ -25,25 +45,129 @@ def smooth_edges(source: Int32s, image: Pixels) -> None:
         source: (columns, rows) the face of each pixel, bottom row first.
         image: (rows, columns) top row first; changed in place.
     """
+    runs = np.full((4, source.shape[1]), -1, np.int32)
+    _smooth(source, image, EdgeRuns(runs[0], runs[1], runs[2], runs[3]))
+
+
+@compiled
+def _smooth(source: Int32s, image: Pixels, runs: EdgeRuns) -> None:
     width, height = source.shape
     for column in range(width):
-        for row in range(height - 1):
-            if source[column, row] != source[column, row + 1]:
-                _blend_step(source, image, column, row, 0, 1)
+        for start in range(0, height - 1, PATCH):
+            end = min(start + PATCH, height - 1)
+            if _differ(source[column, start:end], source[column, start + 1 : end + 1]) > 0:
+                _blend_along_rows(source, image, runs, column, start, end)
     for column in range(width - 1):
-        for row in range(height):
-            if source[column, row] != source[column + 1, row]:
-                _blend_step(source, image, column, row, 1, 0)
+        # an edge between two columns runs along both: one stretch at a time is known
+        runs.last[0] = -1
+        for start in range(0, height, PATCH):
+            end = min(start + PATCH, height)
+            if _differ(source[column, start:end], source[column + 1, start:end]) > 0:
+                _blend_along_columns(source, image, runs, column, start, end)
+
+
+@vectorised
+def _differ(faces: Int32s, others: Int32s) -> int:
+    """Return whether any of some pixels has another face than its neighbour; 0 is none."""
+    found = np.int32(0)
+    for k in range(len(faces)):
+        found |= faces[k] ^ others[k]
+    return 1 if found != 0 else 0
+
+
+@compiled
+def _blend_along_rows(
+    source: Int32s, image: Pixels, runs: EdgeRuns, column: int, start: int, end: int
+) -> None:
+    """Blend where rows from `start` to before `end` have another face than the row above."""
+    for row in range(start, end):
+        one, other = source[column, row], source[column, row + 1]
+        if one == other:
+            continue
+        if runs.last[row] < column:
+            _find_run(source, runs, row, column, row, 0, 1)
+        _blend_step(source, image, runs, row, column, column, row, 0, 1)
+
+
+@compiled
+def _blend_along_columns(
+    source: Int32s, image: Pixels, runs: EdgeRuns, column: int, start: int, end: int
+) -> None:
+    """Blend where rows from `start` to before `end` have another face in the next column."""
+    for row in range(start, end):
+        one, other = source[column, row], source[column + 1, row]
+        if one == other:
+            continue
+        if runs.last[0] < row:
+            _find_run(source, runs, 0, column, row, 1, 0)
+        _blend_step(source, image, runs, 0, row, column, row, 1, 0)
+
+
+@compiled
+def _find_run(
+    source: Int32s, runs: EdgeRuns, run: int, column: int, row: int, across_x: int, across_y: int
+) -> None:
+    """Write the stretch of an edge that begins at a pixel, as number `run`.
+
+    `across` leads from the pixel to the one beyond the edge; the edge itself runs square to it.
+    """
+    one, other = source[column, row], source[column + across_x, row + across_y]
+    at = column if across_y == 1 else row
+    runs.first[run] = at
+    runs.turn_first[run] = _find_turn(
+        source, column - across_y, row - across_x, across_x, across_y, one, other
+    )
+    x, y = column, row
+    while True:
+        x, y = x + across_y, y + across_x
+        if not _is_inside(source, x, y, across_x, across_y):
+            break
+        if source[x, y] != one or source[x + across_x, y + across_y] != other:
+            break
+        at += 1
+    runs.last[run] = at
+    runs.turn_last[run] = _find_turn(source, x, y, across_x, across_y, one, other)
+
+
+@compiled
+def _is_inside(source: Int32s, x: int, y: int, across_x: int, across_y: int) -> bool:
+    width, height = source.shape
+    return x >= 0 and y >= 0 and x + across_x < width and y + across_y < height
+
+
+@compiled
+def _find_turn(
+    source: Int32s, x: int, y: int, across_x: int, across_y: int, one: int, other: int
+) -> int:
+    """Return to which side an edge steps where it ends: 1, -1, or 0 if to neither."""
+    if not _is_inside(source, x, y, across_x, across_y):
+        return 0
+    here, beyond = source[x, y], source[x + across_x, y + across_y]
+    if here == other and beyond == other:
+        return -1
+    return 1 if here == one and beyond == one else 0
 
 
 @compiled
 def _blend_step(
-    source: Int32s, image: Pixels, column: int, row: int, across_x: int, across_y: int
+    source: Int32s,
+    image: Pixels,
+    runs: EdgeRuns,
+    run: int,
+    at: int,
+    column: int,
+    row: int,
+    across_x: int,
+    across_y: int,
 ) -> None:
-    """Blend two pixels on either side of an edge; `across` leads from one to the other."""
-    one, other = source[column, row], source[column + across_x, row + across_y]
-    before, turn_before = _follow_edge(source, column, row, across_x, across_y, -1, one, other)
-    after, turn_after = _follow_edge(source, column, row, across_x, across_y, 1, one, other)
+    """Blend two pixels on either side of an edge, at a place along one of its stretches."""
+    # how far it goes on either way, and to which side it then steps
+    before, after = at - runs.first[run], runs.last[run] - at
+    turn_before, turn_after = runs.turn_first[run], runs.turn_last[run]
+    if before >= LONGEST_STEP:
+        before, turn_before = LONGEST_STEP, 0
+    if after >= LONGEST_STEP:
+        after, turn_after = LONGEST_STEP, 0
     if turn_before == 0 and turn_after == 0:
         return
     # how far the line runs on the other's side here, from -0.5 to 0.5
@@ -61,33 +185,6 @@ def _blend_step(
         image[row_other, column + across_x] = blend_pixels(colour_other, colour, shift)
     elif shift < 0:
         image[row_one, column] = blend_pixels(colour, colour_other, -shift)
-
-
-@compiled
-def _follow_edge(
-    source: Int32s,
-    column: int,
-    row: int,
-    across_x: int,
-    across_y: int,
-    sense: int,
-    one: int,
-    other: int,
-) -> tuple[int, int]:
-    """Return how many pixels an edge goes on, and to which side it then steps: 1, -1 or 0."""
-    width, height = source.shape
-    for step in range(1, LONGEST_STEP + 1):
-        x, y = column + sense * step * across_y, row + sense * step * across_x
-        if x < 0 or y < 0 or x + across_x >= width or y + across_y >= height:
-            return step - 1, 0
-        here, beyond = source[x, y], source[x + across_x, y + across_y]
-        if here != one or beyond != other:
-            if here == other and beyond == other:
-                return step - 1, -1
-            if here == one and beyond == one:
-                return step - 1, 1
-            return step - 1, 0
-    return LONGEST_STEP, 0
 
 
 @compiled

@@ -8,9 +8,10 @@ import numpy as np
 
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Bools, Float32s, Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import compiled, vectorised
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors.lamps import HIGH, LOW
+from harness.carlite.sensors.paint_buffers import ONE, PaintBuffers
 from harness.carlite.sensors.things import PlacedThings, round_to_wire
 
 LIGHT_CELL = 1.0
@@ -102,16 +103,29 @@ def _add_beam(
                 )
 
 
-@compiled
-def find_lamp_light(light: LampLight, x: float, y: float) -> float:
-    """Return the light at a place in the world, m, from 0 to some 2."""
-    u, v = x - light.x, y - light.y
-    grid = light.light
-    if not (0 <= u < grid.shape[1] - 1 and 0 <= v < grid.shape[0] - 1):  # nor where it is NaN
-        return 0.0
-    column, row = int(u), int(v)
-    u, v = u - column, v - row
-    low = grid[row, column] + u * (grid[row, column + 1] - grid[row, column])
-    high = grid[row + 1, column] + u * (grid[row + 1, column + 1] - grid[row + 1, column])
-    value: float = low + v * (high - low)
-    return value
+@vectorised
+def find_lamps_light(light: LampLight, strength: np.float32, buffers: PaintBuffers) -> None:
+    """Write the light of lamps on the pixels of a column; it is weaker above the ground.
+
+    Args:
+        light: on the ground.
+        strength: what it is multiplied with.
+        buffers: with places of pixels in the world; changed in place.
+    """
+    rows, columns = light.light.shape
+    grid = light.light.reshape(rows * columns)
+    for row in range(len(buffers.lamp)):
+        u, v = buffers.x[row] - light.x, buffers.y[row] - light.y
+        # nor where it is NaN
+        lit = (u >= 0) & (u < columns - 1) & (v >= 0) & (v < rows - 1) & (buffers.dome[row] > 0)
+        u, v = u if lit else 0.0, v if lit else 0.0
+        i, j = np.int32(v), np.int32(u)
+        at = i * np.int32(columns) + j
+        above = at + np.int32(columns)
+        u, v = u - j, v - i
+        low = grid[at] + u * (grid[at + 1] - grid[at])
+        high = grid[above] + u * (grid[above + 1] - grid[above])
+        lamp = strength * (low + v * (high - low))
+        height = buffers.above[row]
+        lamp /= ONE + height * height * np.float32(0.04)
+        buffers.lamp[row] = lamp if lit else 0.0

@@ -23,6 +23,8 @@ NO_LAMP, HEAD, VEHICLE = 0, 1, 8
 
 POSITION, LOW, HIGH, BRAKE, RIGHT, LEFT, REVERSE = 1, 2, 4, 8, 16, 32, 64
 VEHICLES = (int(SemanticLabel.CAR), int(SemanticLabel.TRUCK), int(SemanticLabel.BUS))
+HAS_LAMPS = np.isin(np.arange(256), VEHICLES)
+"""Whether objects of a label have lamps: (256,)."""
 LENS_RADIUS, LENS_PLACE = 0.125, 0.64
 SHINING = np.array([[255.0, 36.0, 28.0], [255.0, 196.0, 30.0], [40.0, 235.0, 110.0]])
 DARK = np.array([[58.0, 20.0, 20.0], [58.0, 48.0, 20.0], [20.0, 50.0, 30.0]])
@@ -75,13 +77,13 @@ def compute_lamp_codes(
     size = np.maximum(np.linalg.norm(normals[head], axis=1), 1e-12)
     turned = (outward * facing[things[head]]).sum(axis=1) < FACING * size
     codes[head[turned]] = NO_LAMP
-    codes[(codes >= VEHICLE) & ~np.isin(labels, VEHICLES)] = NO_LAMP
+    codes[(codes >= VEHICLE) & ~HAS_LAMPS[labels]] = NO_LAMP
     return codes
 
 
 def list_vehicle_codes(table: ActorTable, slots: Ints) -> Ints:
     """Return the codes of actors: their lamps where they have any."""
-    vehicle = np.isin(table.label[slots], VEHICLES)
+    vehicle = HAS_LAMPS[table.label[slots]]
     codes: Ints = np.where(vehicle, VEHICLE * (1 + table.lamps[slots].astype(np.int64) % 1024), 0)
     return codes
 

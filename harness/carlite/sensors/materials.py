@@ -9,7 +9,6 @@ import numpy as np
 from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
 from harness.carlite.compiled import compiled
 from harness.carlite.labels import SemanticLabel
-from harness.carlite.sensors.noise_table import hash_cell
 from harness.carlite.sensors.shading import CLOTHES, FACADES, PAINTS, PALETTE
 from harness.carlite.sensors.things import PlacedThings
 
@@ -147,33 +146,34 @@ def _fill_materials(
 
 
 @compiled
-def find_window(
-    u: np.float32, v: np.float32, column: int, level: int, thing: int
-) -> tuple[int, int]:
-    """Return what is at a place of a facade: 0 wall, 1 glass, 2 frame, 3 door; and a number.
+def may_be_open(u: np.float32, v: np.float32, level: np.int32) -> np.bool:
+    """Return whether there may be a door or a window at a place of a facade, see `find_window`."""
+    door = (level == 0) & (u > np.float32(0.3)) & (u < np.float32(0.7)) & (v < np.float32(0.72))
+    window = (u > np.float32(0.22)) & (u < np.float32(0.78))
+    window = window & (v > np.float32(0.28)) & (v < np.float32(0.82))
+    is_open: np.bool = door | window
+    return is_open
 
-    The number, from 0 to 1023, is the window's own.
+
+@compiled
+def find_window(u: np.float32, v: np.float32, level: int, number: int) -> int:
+    """Return what is at a place of a facade: 0 wall, 1 glass, 2 frame, 3 door.
 
     Args:
         u: place in the window's part of the wall, from 0 to 1.
         v: the same, upwards.
-        column: number of the part along the wall.
         level: number of the storey.
-        thing: the house's number.
+        number: the window's own, from 0 to 1023.
     """
-    if level == 0 and np.float32(0.3) < u < np.float32(0.7) and v < np.float32(0.72):
-        number = hash_cell(column, level, thing)
-        if number % 7 == 0:
-            return 3, number
+    has_door = level == 0 and number % 7 == 0
+    if has_door and np.float32(0.3) < u < np.float32(0.7) and v < np.float32(0.72):
+        return 3
     if not (np.float32(0.22) < u < np.float32(0.78) and np.float32(0.28) < v < np.float32(0.82)):
-        return 0, 0
-    number = hash_cell(column, level, thing)
-    if level == 0 and number % 7 == 0:
-        return 0, number
+        return 0
+    if has_door:
+        return 0
     inside = np.float32(0.26) < u < np.float32(0.74) and np.float32(0.32) < v < np.float32(0.78)
-    if inside and abs(u - np.float32(0.5)) > np.float32(0.02):
-        return 1, number
-    return 2, number
+    return 1 if inside and abs(u - np.float32(0.5)) > np.float32(0.02) else 2
 
 
 @compiled

@@ -7,41 +7,52 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.carlite.arrays import Bytes, Float32s, Int32s
+from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s
 
 Pixels: TypeAlias = NDArray[np.uint32]
 
 STRIP = 16
 """Columns painted before they go to the picture: a row of as many pixels is a cache line."""
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
+ROW = np.uint64
+"""The kind of number that counts rows from other ones than the first.
+
+It has no sign: a row below 0 would count from the end, and then the compiler makes no vectors.
+"""
+
+KINDS = {
+    "place": "int32", "other": "int32", "third": "int32", "painted": "uint8", "reach": "float64",
+}  # fmt: skip
 
 
 class PaintBuffers(NamedTuple):
     """Numbers of one column, used again for every column; all but the last (rows,).
 
     Attributes:
-        flat: horizontal distances in the camera's frame, m; later how clear the air is.
         far: distances along the rays, m.
         x, y, z: where the rays end, in the world, m.
         above: how high that is above the foot of the thing, m.
+        across: along walls, in windows.
         red, green, blue: linear: first the surface's colour, then that of its light.
         dome: the share of the sky's light that the surface gets.
         shone: the share of the light that throws shadows.
         glow: the surface's own light.
-        lamp: the light of lamps at night.
+        lamp: the light of lamps at night; before that the grain of the ground, storeys of walls.
         mirror: how smooth it is.
         bare: 1 where the air is before the pixel, 0 where its colour is seen as it is.
+        reach: how far the footprints of pixels reach on the ground, m.
         painted: 1 where there may be markings.
-        code_red, code_green, code_blue: steps of the tone curve.
+        place, other, third: numbers of places in tables.
+        runs: (rows + 1,) where runs of the same surface begin.
         strip: (STRIP, rows) finished pixels.
     """
 
-    flat: Float32s
     far: Float32s
     x: Float32s
     y: Float32s
     z: Float32s
     above: Float32s
+    across: Float32s
     red: Float32s
     green: Float32s
     blue: Float32s
@@ -51,10 +62,12 @@ class PaintBuffers(NamedTuple):
     lamp: Float32s
     mirror: Float32s
     bare: Float32s
+    reach: Floats
     painted: Bytes
-    code_red: Int32s
-    code_green: Int32s
-    code_blue: Int32s
+    place: Int32s
+    other: Int32s
+    third: Int32s
+    runs: Int32s
     strip: Pixels
 
 
@@ -62,7 +75,7 @@ def make_paint_buffers(rows: int) -> PaintBuffers:
     """Return buffers for pictures of so many rows."""
     parts: dict[str, np.ndarray] = {}
     for name in PaintBuffers._fields:
-        kind = "int32" if name.startswith("code") else "uint8" if name == "painted" else "float32"
-        parts[name] = np.zeros(rows, kind)
+        parts[name] = np.zeros(rows, KINDS.get(name, "float32"))
+    parts["runs"] = np.zeros(rows + 1, np.int32)
     parts["strip"] = np.zeros((STRIP, rows), np.uint32)
     return PaintBuffers(**parts)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.carlite.arrays import Bytes, Floats, Int32s
+from harness.carlite.compiled import vectorised
 from harness.carlite.sensors.fan import RayFan, make_ray_fan
 from harness.carlite.sensors.frames import build_rotation_matrix
 from harness.carlite.sensors.protocol import SensorPose
@@ -80,7 +81,7 @@ class PinholeCamera:
         # the depth buffer, (width, height): inverse distances, at first those of the far end
         scene.refresh_actors(frame)
         fan, nearness, source = self._fan, self._nearness, self._source
-        nearness[:], source[:] = fan.cosine[:, None] / FAR, NOTHING
+        _clear_picture(fan, nearness, source)
         # things, then the ground
         # where the snapshot has the camera
         origin, angles = round_to_wire(np.array(pose.position), np.array(pose.rotation))
@@ -100,3 +101,12 @@ class PinholeCamera:
             rotation=rotation,
             origin=origin,
         )
+
+
+@vectorised
+def _clear_picture(fan: RayFan, nearness: Floats, source: Int32s) -> None:
+    """Fill a picture with nothing, as far away as can be seen."""
+    for column in range(len(nearness)):
+        least = fan.cosine[column] / FAR
+        for row in range(nearness.shape[1]):
+            nearness[column, row], source[column, row] = least, NOTHING

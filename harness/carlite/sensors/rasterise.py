@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from harness.carlite.arrays import Floats, Int32s
-from harness.carlite.compiled import allocating, compiled
+from harness.carlite.compiled import allocating, compiled, vectorised
 from harness.carlite.sensors.culling import is_box_hidden, select_things_in_reach
 from harness.carlite.sensors.fan import SLACK, RayFan, compute_pseudo_angle
 from harness.carlite.sensors.meshes import PackedMeshes
-from harness.carlite.sensors.ray_march import trace_rays
+from harness.carlite.sensors.ray_lanes import LANES, make_ray_lanes, trace_lanes
 from harness.carlite.sensors.relief import (
     GroundRelief,
     find_steepest_in_reach,
@@ -196,14 +196,25 @@ def _rasterise_mesh(
                         last -= 1
                     # Inverse distance is linear in the slope: keep the nearest face.
                     base, rise = cosine * px + sine * py, pz * scale
-                    for row in range(first, last):
-                        near = base + rise * fan.slopes[row]
-                        closer = near > nearness[column, row]
-                        nearness[column, row] = near if closer else nearness[column, row]
-                        source[column, row] = mark if closer else source[column, row]
+                    _keep_nearest(
+                        fan.slopes[first:last], base, rise, np.int32(mark),
+                        nearness[column, first:last], source[column, first:last],
+                    )  # fmt: skip
                 column += 1
         mark += 1
     return mark
+
+
+@vectorised
+def _keep_nearest(
+    slopes: Floats, base: float, rise: float, mark: np.int32, nearness: Floats, source: Int32s
+) -> None:
+    """Draw a face along a piece of a column, where it is nearer than what is drawn."""
+    for row in range(len(slopes)):
+        near = base + rise * slopes[row]
+        closer = near > nearness[row]
+        nearness[row] = near if closer else nearness[row]
+        source[row] = mark if closer else source[row]
 
 
 @compiled
@@ -241,7 +252,7 @@ def _compute_end_slope(r: float, z: float, other_r: float, other_z: float) -> fl
     return np.inf if z * other_r - other_z * r > 0 else -np.inf
 
 
-@compiled
+@allocating
 def rasterise_ground(
     relief: GroundRelief,
     rotation: Floats,
@@ -275,12 +286,18 @@ def rasterise_ground(
     shared: bool = rotation[2, 2] > lean * find_steepest_in_reach(relief, x, y, reach / cell)
     # a ray is `out + slope * up`, the same two vectors for all rays of a column
     up_x, up_y, up_z = rotation[0, 2] / cell, rotation[1, 2] / cell, rotation[2, 2]
-    for column in range(len(nearness)):
-        cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]
-        out_x = (rotation[0, 0] * cosine + rotation[0, 1] * sine) / cell
-        out_y = (rotation[1, 0] * cosine + rotation[1, 1] * sine) / cell
-        out_z = rotation[2, 0] * cosine + rotation[2, 1] * sine
-        trace_rays(
-            relief, x, y, z, out_x, out_y, out_z, up_x * scale, up_y * scale, up_z * scale,
-            fan.slopes, shared, nearness[column], source[column], GROUND,
+    lanes = make_ray_lanes()
+    for first in range(0, len(nearness), LANES):
+        last = min(first + LANES, len(nearness))
+        for lane in range(last - first):
+            column = first + lane
+            cosine, sine, scale = fan.cosine[column], fan.sine[column], fan.scale[column]
+            lanes.out_x[lane] = (rotation[0, 0] * cosine + rotation[0, 1] * sine) / cell
+            lanes.out_y[lane] = (rotation[1, 0] * cosine + rotation[1, 1] * sine) / cell
+            lanes.out_z[lane] = rotation[2, 0] * cosine + rotation[2, 1] * sine
+            lanes.up_x[lane], lanes.up_y[lane] = up_x * scale, up_y * scale
+            lanes.up_z[lane] = up_z * scale
+        trace_lanes(
+            relief, lanes, x, y, z, fan.slopes, shared, nearness[first:last], source[first:last],
+            GROUND,
         )  # fmt: skip

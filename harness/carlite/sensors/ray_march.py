@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.carlite.arrays import Floats, Int32s
+from harness.carlite.arrays import Floats
 from harness.carlite.compiled import compiled
 from harness.carlite.sensors.relief import (
     BLOCK,
@@ -131,109 +131,76 @@ def _clip_to_grid(
 
 
 @compiled
-def trace_rays(
+def trace_ray(
     relief: GroundRelief,
     x: float, y: float, z: float,
-    out_x: float, out_y: float, out_z: float,
-    up_x: float, up_y: float, up_z: float,
-    slopes: Floats,
-    shared: bool,
-    nearness: Floats,
-    source: Int32s,
-    mark: int,
-) -> None:  # fmt: skip
-    """Find the ground along rays `(x, y, z) + t (out + slope up)`, nearer than `1 / nearness`.
+    dx: float, dy: float, dz: float,
+    start: float, end: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Return where a ray meets the ground, and where one that goes higher may begin.
 
-    Positions are in grid units and metres up. If `shared`, each ray meets the ground no nearer
-    than the one before, and starts where that one ended. Rays that come in over the edge
-    of the grid beneath the ground do not see it.
+    The ray is `(x, y, z) + t (dx, dy, dz)`, from the parameter `start` to `end`; inf is nowhere.
+    Rays that come in over the edge of the grid beneath the ground do not see it.
     """
     heights, lid, span = relief.heights, relief.lid, relief.span
     rows, columns = heights.shape[0] - 1, heights.shape[1] - 1
     block_rows, block_columns = span.shape
-    start = 0.0
-    level, lowest_x, highest_x, lowest_y, highest_y = 0.0, 0.0, -1.0, 0.0, -1.0
-    for ray in range(len(slopes)):
-        if not shared:
-            start = 0.0
-        # From where to where: below the highest ground, nearer than what is known, over the grid.
-        if nearness[ray] * start >= 1:
-            continue
-        end = 1 / nearness[ray]
-        slope = slopes[ray]
-        dx, dy, dz = out_x + slope * up_x, out_y + slope * up_y, out_z + slope * up_z
-        t, last, begin = start, end, start
-        start = end
-        if z + t * dz > relief.top:
-            if dz >= 0:
-                continue
-            t = (relief.top - z) / dz
-        if not is_over_grid(relief, x + t * dx, y + t * dy):
-            t, last = _clip_to_grid(columns, rows, x, y, dx, dy, t, end)
-            if t < last and z + t * dz < interpolate_relief_height(heights, x + t * dx, y + t * dy):
-                start = begin
-                continue
-        # Where a ray before has met level country: its plane again, whichever block it is.
-        px, py = x + t * dx, y + t * dy
-        if lowest_x <= px <= highest_x and lowest_y <= py <= highest_y and t < last:
-            near = t
-            if z - level + t * dz > 0:
-                near = (level - z) / dz if dz < 0 else np.inf
-            px, py = x + near * dx, y + near * dy
-            if near <= last and lowest_x <= px <= highest_x and lowest_y <= py <= highest_y:
-                nearness[ray], source[ray], start = 1 / max(near, NEAREST), mark, near
-                continue
-        # Block by block; level country round a block is crossed in one stride.
-        i = min(max(int((y + t * dy) / BLOCK), 0), block_rows - 1)
-        j = min(max(int((x + t * dx) / BLOCK), 0), block_columns - 1)
-        hit = np.inf
-        while t < last and 0 <= i < block_rows and 0 <= j < block_columns:
-            reach = max(span[i, j] - 1, 0)
-            first_i, last_i = max(i - reach, 0), min(i + reach, block_rows - 1)
-            first_j, last_j = max(j - reach, 0), min(j + reach, block_columns - 1)
-            left, right = first_j * BLOCK, min((last_j + 1) * BLOCK, columns)
-            front, back = first_i * BLOCK, min((last_i + 1) * BLOCK, rows)
-            # Where the ray falls below the plane above the block's ground, its lid.
-            above = z - lid[i, j, 0] - lid[i, j, 1] * x - lid[i, j, 2] * y
-            fall = dz - lid[i, j, 1] * dx - lid[i, j, 2] * dy
-            near = t
-            if above + t * fall > 0:
-                near = -above / fall if fall < 0 else np.inf
-            px, py = x + near * dx, y + near * dy
-            inside = near <= last and left <= px <= right and front <= py <= back
-            # In a level block the lid is the ground; otherwise the triangle there, then all cells.
-            if inside and span[i, j] > 0:
-                hit = near
-                level = lid[i, j, 0]
-                lowest_x, highest_x, lowest_y, highest_y = left, right, front, back
+    # From where to where: below the highest ground and over the grid.
+    t, last = start, end
+    if z + t * dz > relief.top:
+        if dz >= 0:
+            return np.inf, end
+        t = (relief.top - z) / dz
+    if not is_over_grid(relief, x + t * dx, y + t * dy):
+        t, last = _clip_to_grid(columns, rows, x, y, dx, dy, t, end)
+        if t < last and z + t * dz < interpolate_relief_height(heights, x + t * dx, y + t * dy):
+            return np.inf, start
+    # Block by block; level country round a block is crossed in one stride.
+    i = min(max(int((y + t * dy) / BLOCK), 0), block_rows - 1)
+    j = min(max(int((x + t * dx) / BLOCK), 0), block_columns - 1)
+    hit = np.inf
+    while t < last and 0 <= i < block_rows and 0 <= j < block_columns:
+        reach = max(span[i, j] - 1, 0)
+        first_i, last_i = max(i - reach, 0), min(i + reach, block_rows - 1)
+        first_j, last_j = max(j - reach, 0), min(j + reach, block_columns - 1)
+        left, right = first_j * BLOCK, min((last_j + 1) * BLOCK, columns)
+        front, back = first_i * BLOCK, min((last_i + 1) * BLOCK, rows)
+        # Where the ray falls below the plane above the block's ground, its lid.
+        above = z - lid[i, j, 0] - lid[i, j, 1] * x - lid[i, j, 2] * y
+        fall = dz - lid[i, j, 1] * dx - lid[i, j, 2] * dy
+        near = t
+        if above + t * fall > 0:
+            near = -above / fall if fall < 0 else np.inf
+        px, py = x + near * dx, y + near * dy
+        inside = near <= last and left <= px <= right and front <= py <= back
+        # In a level block the lid is the ground; otherwise the triangle there, then all cells.
+        if inside and span[i, j] > 0:
+            hit = near
+            break
+        if inside:
+            row, column = min(int(py), rows - 1), min(int(px), columns - 1)
+            hit = near + _find_facet_hit(
+                heights[row, column], heights[row, column + 1],
+                heights[row + 1, column], heights[row + 1, column + 1],
+                px - column, py - row, z + near * dz, dx, dy, dz,
+            )  # fmt: skip
+            if hit <= last:
                 break
-            if inside:
-                row, column = min(int(py), rows - 1), min(int(px), columns - 1)
-                hit = near + _find_facet_hit(
-                    heights[row, column], heights[row, column + 1],
-                    heights[row + 1, column], heights[row + 1, column + 1],
-                    px - column, py - row, z + near * dz, dx, dy, dz,
-                )  # fmt: skip
-                if hit <= last:
-                    break
-            leave_x = ((right if dx > 0 else left) - x) / dx if dx != 0 else np.inf
-            leave_y = ((back if dy > 0 else front) - y) / dy if dy != 0 else np.inf
-            leave = max(min(leave_x, leave_y, last), t)
-            if inside:
-                hit = _march_cells(
-                    heights, x, y, z, dx, dy, dz, near, leave, front, left, back - 1, right - 1
-                )
-                if hit <= leave:
-                    break
-            # On to the next block.
-            t = leave
-            if leave_x <= leave_y:
-                j = last_j + 1 if dx > 0 else first_j - 1
-                i = min(max(int((y + t * dy) / BLOCK), first_i), last_i)
-            else:
-                i = last_i + 1 if dy > 0 else first_i - 1
-                j = min(max(int((x + t * dx) / BLOCK), first_j), last_j)
-        if hit <= last:
-            nearness[ray] = 1 / max(hit, NEAREST)
-            source[ray] = mark
-            start = hit
+        leave_x = ((right if dx > 0 else left) - x) / dx if dx != 0 else np.inf
+        leave_y = ((back if dy > 0 else front) - y) / dy if dy != 0 else np.inf
+        leave = max(min(leave_x, leave_y, last), t)
+        if inside:
+            hit = _march_cells(
+                heights, x, y, z, dx, dy, dz, near, leave, front, left, back - 1, right - 1
+            )
+            if hit <= leave:
+                break
+        # On to the next block.
+        t = leave
+        if leave_x <= leave_y:
+            j = last_j + 1 if dx > 0 else first_j - 1
+            i = min(max(int((y + t * dy) / BLOCK), first_i), last_i)
+        else:
+            i = last_i + 1 if dy > 0 else first_i - 1
+            j = min(max(int((x + t * dx) / BLOCK), first_j), last_j)
+    return (hit, hit) if hit <= last else (np.inf, end)

@@ -10,12 +10,16 @@ import numpy as np
 
 from harness.carlite import bodies
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Bytes, Floats, Int32s, Ints
+from harness.carlite.arrays import Bytes, Float32s, Floats, Int32s, Ints
 from harness.carlite.labels import SemanticLabel
 from harness.carlite.sensors import casting, meshes, relief, things
 from harness.carlite.sensors.daylight import Daylight, prepare_daylight
 from harness.carlite.sensors.decks import build_deck_meshes
-from harness.carlite.sensors.ground_look import GroundLook, prepare_ground_look
+from harness.carlite.sensors.ground_look import (
+    GroundLook,
+    prepare_ground_look,
+    prepare_ground_shine,
+)
 from harness.carlite.sensors.lamplight import LampLight, prepare_lamp_light, shine_head_lamps
 from harness.carlite.sensors.lamps import HEAD, find_light_heads, list_vehicle_codes
 from harness.carlite.sensors.markings import (
@@ -60,10 +64,14 @@ def build_common_meshes() -> tuple[SurfaceMesh, ...]:
 
 
 class SceneLight(NamedTuple):
-    """Light in a scene: the weather's, where it does not get to, and that of lamps."""
+    """Light in a scene: the weather's, where it does not get to, and that of lamps.
+
+    `shine` is how squarely it falls on the ground, see `prepare_ground_shine`.
+    """
 
     daylight: Daylight
     shadows: ShadowMap
+    shine: Float32s
     lamps: LampLight
 
 
@@ -170,12 +178,14 @@ class SensorScene:
         if light is None:
             lamps = prepare_lamp_light(self._standing, self._bounds)
             shadows = prepare_shadows(self._standing, self.meshes, daylight.key, self._bounds)
-            light = SceneLight(daylight, shadows, lamps)
+            shine = prepare_ground_shine(self.ground_look, daylight.key)
+            light = SceneLight(daylight, shadows, shine, lamps)
         elif daylight is not light.daylight:
-            shadows = light.shadows
+            shadows, shine = light.shadows, light.shine
             if not np.array_equal(daylight.key, light.daylight.key):
                 shadows = prepare_shadows(self._standing, self.meshes, daylight.key, self._bounds)
-            light = SceneLight(daylight, shadows, light.lamps)
+                shine = prepare_ground_shine(self.ground_look, daylight.key)
+            light = SceneLight(daylight, shadows, shine, light.lamps)
         elif self._has_actors_light:
             return light
         remove_actor_shadows(light.shadows)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from harness.carlite.arrays import Float32s, Floats, Ints
-from harness.carlite.compiled import compiled
+from harness.carlite.compiled import compiled, vectorised
 from harness.carlite.sensors.meshes import PackedMeshes
+from harness.carlite.sensors.paint_buffers import ROW, ZERO, PaintBuffers
 from harness.carlite.sensors.things import PlacedThings
 
 SHADOW_CELL = 0.2
@@ -233,36 +234,81 @@ def _raise_blocks(shadows: ShadowMap, row: int, column: int, height: float) -> N
 
 
 @compiled
-def find_lit_share(shadows: ShadowMap, x: float, y: float, z: float) -> float:
-    """Return how much of the light reaches a point of the world, from 0 to 1.
+def shade_run(shadows: ShadowMap, first: int, last: int, buffers: PaintBuffers) -> None:
+    """Take the light that throws shadows from where it does not get to.
 
     Args:
         shadows: of standing things and of actors.
-        x: m in the world.
-        y: m.
-        z: m.
+        first: of the rows.
+        last: the row after them.
+        buffers: the pixels of a column; changed in place.
     """
-    heights = shadows.heights
-    u = (x - z * shadows.slant[0] - shadows.x) / shadows.cell - 0.5
-    v = (y - z * shadows.slant[1] - shadows.y) / shadows.cell - 0.5
-    # compared as floats: NaN is outside, too
-    if not (0 <= u < heights.shape[1] - 1 and 0 <= v < heights.shape[0] - 1):
-        return 1.0
-    column, row = int(u), int(v)
-    over = z + LIFT
-    block_row, block = row // SHADOW_BLOCK, column // SHADOW_BLOCK
-    if over >= shadows.highest[block_row, block]:
-        return 1.0
-    if over < shadows.lowest[block_row, block]:
-        return 0.0
-    u, v = u - column, v - row
-    share = 0.0
-    if heights[row, column] <= over:
-        share += (1 - u) * (1 - v)
-    if heights[row, column + 1] <= over:
-        share += u * (1 - v)
-    if heights[row + 1, column] <= over:
-        share += (1 - u) * v
-    if heights[row + 1, column + 1] <= over:
-        share += u * v
-    return share
+    if _find_even_shadows(shadows, first, last, buffers) == 0:
+        return
+    # the pixels at edges of shadows, one after another
+    count = 0
+    for row in range(first, last):
+        buffers.other[count] = row
+        count += buffers.place[row]
+    _find_shares_at_edges(shadows, count, buffers)
+    for n in range(count):
+        buffers.shone[buffers.other[n]] *= buffers.across[n]
+
+
+@vectorised
+def _find_even_shadows(
+    shadows: ShadowMap, first: int, last: int, buffers: PaintBuffers
+) -> np.int32:
+    """Take the light from pixels where the blocks of shadows decide.
+
+    Light reaches what is above the highest of a block, and nothing below its lowest. Writes to
+    `buffers.place` which pixels are left, and returns how many.
+    """
+    rows, columns = shadows.heights.shape
+    across = np.int32(shadows.highest.shape[1])
+    size = shadows.highest.shape[0] * shadows.highest.shape[1]
+    highest, lowest = shadows.highest.reshape(size), shadows.lowest.reshape(size)
+    slant_x, slant_y = shadows.slant[0], shadows.slant[1]
+    block = np.int32(SHADOW_BLOCK)
+    left = np.int32(0)
+    for row in range(ROW(first), ROW(last)):
+        x, y, z = buffers.x[row], buffers.y[row], buffers.z[row]
+        u = (x - z * slant_x - shadows.x) / shadows.cell - 0.5
+        v = (y - z * slant_y - shadows.y) / shadows.cell - 0.5
+        inside = (u >= 0) & (u < columns - 1) & (v >= 0) & (v < rows - 1)
+        u, v = u if inside else 0.0, v if inside else 0.0
+        at = np.int32(v) // block * across + np.int32(u) // block
+        over = z + LIFT
+        lit = over >= highest[at]
+        dark = (over < lowest[at]) & inside & (not lit)
+        unsure = inside & (not lit) & (not dark) & (buffers.shone[row] > 0)
+        buffers.shone[row] = ZERO if dark else buffers.shone[row]
+        buffers.place[row] = np.int32(unsure)
+        left += np.int32(unsure)
+    return left
+
+
+@vectorised
+def _find_shares_at_edges(shadows: ShadowMap, count: int, buffers: PaintBuffers) -> None:
+    """Write to `across` how much of the light reaches the pixels listed in `other`, from 0 to 1.
+
+    The share is that of the four cells round a point which do not take the light.
+    """
+    columns = np.int32(shadows.heights.shape[1])
+    heights = shadows.heights.reshape(shadows.heights.size)
+    slant_x, slant_y = shadows.slant[0], shadows.slant[1]
+    for n in range(count):
+        row = buffers.other[n]
+        x, y, z = buffers.x[row], buffers.y[row], buffers.z[row]
+        u = (x - z * slant_x - shadows.x) / shadows.cell - 0.5
+        v = (y - z * slant_y - shadows.y) / shadows.cell - 0.5
+        i, j = np.int32(v), np.int32(u)
+        at = i * columns + j
+        beyond = at + columns
+        over = z + LIFT
+        u, v = u - j, v - i
+        share = (1 - u) * (1 - v) if heights[at] <= over else 0.0
+        share += u * (1 - v) if heights[at + 1] <= over else 0.0
+        share += (1 - u) * v if heights[beyond] <= over else 0.0
+        share += u * v if heights[beyond + 1] <= over else 0.0
+        buffers.across[n] = share

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.carlite.arrays import Floats
-from harness.carlite.compiled import compiled
-from harness.carlite.sensors.paint_buffers import ONE, ZERO, PaintBuffers
+from harness.carlite.compiled import compiled, vectorised
+from harness.carlite.sensors.paint_buffers import ONE, ROW, ZERO, PaintBuffers
 
 SKY_SIDE = 640
 BITS = 1023
@@ -30,55 +30,45 @@ def encode_sky_light(red: float, green: float, blue: float) -> int:
 
 
 @compiled
-def find_sky_light(
-    sky: NDArray[np.uint32], x: np.float32, y: np.float32, z: np.float32
-) -> tuple[np.float32, np.float32, np.float32]:
-    """Return the light from a direction, z at least 0, at most 1 each.
+def find_sky_place(x: np.float32, y: np.float32, z: np.float32) -> np.int32:
+    """Return the place of a direction in the table, row by row; z is at least 0.
 
     Args:
-        sky: the table.
         x: of the direction, of any length.
         y: of the direction.
         z: of the direction.
     """
     scale = np.float32(SKY_SIDE / 2) / (np.sqrt(x * x + y * y + z * z) + z)
-    half = np.float32(SKY_SIDE / 2)
-    i = min(max(int(half + y * scale), 0), SKY_SIDE - 1)
-    j = min(max(int(half + x * scale), 0), SKY_SIDE - 1)
-    code = sky[i, j]
-    part = np.float32(np.sqrt(SKY_TOP) / BITS)
-    red = np.float32(code >> 20) * part
-    green = np.float32((code >> 10) & BITS) * part
-    blue = np.float32(code & BITS) * part
-    return min(red * red, ONE), min(green * green, ONE), min(blue * blue, ONE)
+    half, last_cell = np.float32(SKY_SIDE / 2), np.float32(SKY_SIDE - 1)
+    i, j = half + y * scale, half + x * scale
+    i = min(i if i > ZERO else ZERO, last_cell)
+    j = min(j if j > ZERO else ZERO, last_cell)
+    return np.int32(np.int32(i) * np.int32(SKY_SIDE) + np.int32(j))
 
 
 @compiled
+def decode_sky_light(code: np.int32, place: int) -> np.float32:
+    """Return the light of the colour that begins at a bit of a code: 20 red, 10 green, 0 blue."""
+    part = np.float32(np.sqrt(SKY_TOP) / BITS)
+    root = np.float32((code >> np.int32(place)) & np.int32(BITS)) * part
+    return root * root
+
+
+@vectorised
 def colour_sky(
     sky: NDArray[np.uint32], origin: Floats, first: int, last: int, buffers: PaintBuffers
 ) -> None:
     """Write the sky's light for the rows from `first` to before `last`."""
     east, north, height = np.float32(origin[0]), np.float32(origin[1]), np.float32(origin[2])
     half, last_cell = np.float32(SKY_SIDE / 2), np.float32(SKY_SIDE - 1)
-    x, y, z, far, code = buffers.x, buffers.y, buffers.z, buffers.far, buffers.code_red
-    for row in range(first, last):
-        scale = half / (far[row] + max(z[row] - height, ZERO))
-        i = min(max(half + (y[row] - north) * scale, ZERO), last_cell)
-        j = min(max(half + (x[row] - east) * scale, ZERO), last_cell)
-        code[row] = np.int32(i) * SKY_SIDE + np.int32(j)
+    side = np.int32(SKY_SIDE)
     flat_sky = sky.reshape(SKY_SIDE * SKY_SIDE)
-    for row in range(first, last):
-        code[row] = np.int32(flat_sky[code[row]])
-    part = np.float32(np.sqrt(SKY_TOP) / BITS)
-    for row in range(first, last):
-        red = np.float32(code[row] >> 20) * part
-        buffers.red[row] = red * red
-    for row in range(first, last):
-        green = np.float32((code[row] >> 10) & BITS) * part
-        buffers.green[row] = green * green
-    for row in range(first, last):
-        blue = np.float32(code[row] & BITS) * part
-        buffers.blue[row] = blue * blue
-    for row in range(first, last):
-        buffers.glow[row] = ONE
-        buffers.bare[row] = ZERO
+    for row in range(ROW(first), ROW(last)):
+        scale = half / (buffers.far[row] + max(buffers.z[row] - height, ZERO))
+        i = min(max(half + (buffers.y[row] - north) * scale, ZERO), last_cell)
+        j = min(max(half + (buffers.x[row] - east) * scale, ZERO), last_cell)
+        code = np.int32(flat_sky[np.int32(i) * side + np.int32(j)])
+        buffers.red[row] = decode_sky_light(code, 20)
+        buffers.green[row] = decode_sky_light(code, 10)
+        buffers.blue[row] = decode_sky_light(code, 0)
+        buffers.glow[row], buffers.bare[row] = ONE, ZERO
