@@ -238,7 +238,7 @@ def test_one_invalid_route_and_one_hazard_without_a_place_cost_nothing_else(
     done = run(routes, *words)
     assert done.returncode == 0, done.stderr
     lines = " ".join(done.stdout.split())
-    assert "invalid 1 routes are left out" in lines
+    assert "invalid 1 route is left out" in lines
     assert "route far: point 1 (-93.0, -1120.0) lies" in lines
     assert "1 oncoming_turn: the road has no place for it (routes hop)" in lines
     assert "no place for oncoming_turn" in lines
