@@ -237,8 +237,9 @@ def show_results(
     # what is left to drive
     missing = len(plan.attempts) - len(done)
     if missing:
+        verb = "has" if missing == 1 else "have"
         print_campaign_line(
-            f"{missing} of {len(plan.attempts)} attempts have no result;"
+            f"{missing} of {len(plan.attempts)} attempts {verb} no result;"
             f" crucible status {folder} lists them"
         )
 
