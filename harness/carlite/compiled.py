@@ -79,9 +79,9 @@ def compiled(function: Kernel) -> Kernel:
 
 
 def vectorised(function: Kernel) -> Kernel:
-    """Compile a function whose arrays share no memory with one another.
+    """Compile a function that uses what it writes to an array through no other array.
 
-    Told so, the compiler makes vector instructions of loops over many arrays. It rounds as before:
+    The compiler then makes vector instructions of loops over many arrays. It rounds as before:
     results do not depend on it.
     """
     return _make_dispatcher(function, counts_references=False, shares_memory=False)

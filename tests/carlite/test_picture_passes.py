@@ -30,7 +30,7 @@ POSES = {
     "rolled": SensorPose((2.0, 1.0, 3.0), (-0.2, 2.0, 0.5)),
     "from above": SensorPose((0.0, 0.0, 40.0), (-np.pi / 2, 1.0, 0.0)),
     "on a deck": SensorPose((0.0, 30.0, 9.0), (0.0, 0.5, 0.0)),
-    "from beside the grid": SensorPose((-140.0, 10.0, 5.0), (-0.05, 0.1, 0.0)),
+    "from outside the grid": SensorPose((-140.0, 10.0, 5.0), (-0.05, 0.1, 0.0)),
     "on its head": SensorPose((0.0, 0.0, 3.0), (0.1, 2.5, np.pi)),
 }
 
@@ -45,15 +45,15 @@ def test_rays_side_by_side_meet_the_ground_where_single_ones_do(
     camera = PinholeCamera({"image_size_x": str(size[0]), "image_size_y": str(size[1])})
     origin, rotation = np.array(pose.position), build_rotation_matrix(*pose.rotation)
     fan = camera.render_picture(scene, pose, 1).fan
-    found = []
+    traced = []
     for trace in (rasterise_ground, trace_ground_slowly):
         nearness, source = np.empty(size), np.full(size, NOTHING, np.int32)
         nearness[:] = fan.cosine[:, None] / 1000.0
         rasterise_things(scene.shown, scene.meshes, rotation, origin, 2000.0, fan, nearness, source)
         trace(scene.relief, rotation, origin, 2000.0, fan, nearness, source)
-        found.append((nearness.tobytes(), source.tobytes(), (source == GROUND).sum()))
-    assert found[0] == found[1]
-    assert found[0][2] > 0
+        traced.append((nearness.tobytes(), source.tobytes(), (source == GROUND).sum()))
+    assert traced[0] == traced[1]
+    assert traced[0][2] > 0
 
 
 def find_lit_share(shadows: ShadowMap, x: float, y: float, z: float) -> float:
@@ -70,7 +70,7 @@ def find_lit_share(shadows: ShadowMap, x: float, y: float, z: float) -> float:
     return float(weights[shadows.heights[i : i + 2, j : j + 2] <= z + LIFT].sum())
 
 
-def test_light_reaches_each_pixel_as_the_four_cells_round_it_say() -> None:
+def test_light_reaches_pixels_by_the_four_cells_around_them() -> None:
     scene = SensorScene(ray_worlds.town(hills=1.0), ActorTable())
     shadows = scene.find_light().shadows
     rng = np.random.default_rng(8)
@@ -99,8 +99,8 @@ def test_light_falls_on_the_ground_as_its_slope_says() -> None:
         rise_x, rise_y = compute_relief_slope(relief.heights, relief.cell, column, row)
         normal = np.array([-rise_x, -rise_y, 1.0]) / np.sqrt(1 + rise_x**2 + rise_y**2)
         upper = column - int(column) < row - int(row)
-        found = shine[int(row) * columns + int(column), int(upper)]
-        assert found == pytest.approx(max(normal @ key, 0.0), abs=1e-6)
+        fallen = shine[int(row) * columns + int(column), int(upper)]
+        assert fallen == pytest.approx(max(normal @ key, 0.0), abs=1e-6)
     assert shine.std() > 0.02
 
 
@@ -150,7 +150,7 @@ def smooth_slowly(source: Int32s, image: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("faces", [2, 3, 40])
-def test_edges_are_smoothed_as_if_each_pixel_followed_them(faces: int) -> None:
+def test_edges_are_smoothed_as_if_all_pixels_followed_them(faces: int) -> None:
     rng = np.random.default_rng(faces)
     width, height = 150, 140
     x, y = np.meshgrid(np.arange(width), np.arange(height), indexing="ij")

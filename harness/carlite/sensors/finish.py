@@ -20,7 +20,7 @@ STREAKS = 0.006
 
 
 class EdgeRuns(NamedTuple):
-    """The stretch of an edge that was found last, row by row; all (rows,).
+    """The stretch of an edge that was followed last, row by row; all (rows,).
 
     Attributes:
         first, last: its first and last pixel along the edge; `last` is -1 before any.
@@ -69,10 +69,10 @@ def _smooth(source: Int32s, image: Pixels, runs: EdgeRuns) -> None:
 @vectorised
 def _differ(faces: Int32s, others: Int32s) -> int:
     """Return whether any of some pixels has another face than its neighbour; 0 is none."""
-    found = np.int32(0)
+    unlike = np.int32(0)
     for k in range(len(faces)):
-        found |= faces[k] ^ others[k]
-    return 1 if found != 0 else 0
+        unlike |= faces[k] ^ others[k]
+    return 1 if unlike != 0 else 0
 
 
 @compiled

@@ -134,13 +134,13 @@ def _read_ground_tables(
     there are cells of several labels.
     """
     codes, grain = ground.code.reshape(ground.code.size), noise.reshape(noise.size)
-    found = 0
+    joint = 0
     for row in range(ROW(first), ROW(last)):
         code = codes[buffers.place[row]]
-        found |= code
+        joint |= code
         buffers.other[row] = grain[buffers.other[row]]
         buffers.third[row] = grain[buffers.third[row]] | np.int32(code) << np.int32(8)
-    return found & MIXED
+    return joint & MIXED
 
 
 @vectorised

@@ -36,10 +36,10 @@ def mirror_runs(
 
 @vectorised
 def _does_mirror(first: int, last: int, buffers: PaintBuffers) -> np.bool:
-    found = np.int32(0)
+    mirrors = np.int32(0)
     for row in range(ROW(first), ROW(last)):
-        found |= np.int32(buffers.mirror[row] > 0)
-    return found > 0
+        mirrors |= np.int32(buffers.mirror[row] > 0)
+    return mirrors > 0
 
 
 @vectorised

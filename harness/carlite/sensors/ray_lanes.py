@@ -290,9 +290,9 @@ def _meet_triangles(lanes: RayLanes, z: float) -> None:
         fall = dz - rise_u * dx - rise_v * dy
         way = -above / fall
         u_hit, v_hit = u + way * dx, v + way * dy
-        beside = (lower != (u_hit >= v_hit)) | (u_hit < 0) | (u_hit > 1)
-        beside = beside | (v_hit < 0) | (v_hit > 1) | (fall >= 0)
-        way = np.inf if beside else way
+        outside = (lower != (u_hit >= v_hit)) | (u_hit < 0) | (u_hit > 1)
+        outside = outside | (v_hit < 0) | (v_hit > 1) | (fall >= 0)
+        way = np.inf if outside else way
         way = 0.0 if above <= 0 else way
         met = near + way
         searched = lanes.state[k] == SEARCHED

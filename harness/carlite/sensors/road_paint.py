@@ -72,7 +72,7 @@ def _find_strips_near(
 
     From `MOST_STRIPS` on, strips share a bit. Returns whether any may be reached.
     """
-    found = np.int32(0)
+    reachable = np.int32(0)
     for row in range(ROW(first), ROW(last)):
         buffers.other[row] = 0
     start = markings.first[cell]
@@ -87,8 +87,8 @@ def _find_strips_near(
             near = (abs(aside) <= half + reach) & (along >= -reach) & (along <= long + reach)
             reached = np.int32(bit) if near else np.int32(0)
             buffers.other[row] |= reached
-            found |= reached
-    return found
+            reachable |= reached
+    return reachable
 
 
 @compiled
