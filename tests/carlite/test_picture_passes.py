@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 from harness.carlite.actors import ActorTable
-from harness.carlite.arrays import Int32s
+from harness.carlite.arrays import Floats, Int32s
+from harness.carlite.compiled import vectorised
 from harness.carlite.sensors import finish
 from harness.carlite.sensors.frames import build_rotation_matrix
 from harness.carlite.sensors.ground_look import prepare_ground_look, prepare_ground_shine
@@ -168,3 +173,21 @@ def test_edges_are_smoothed_as_if_all_pixels_followed_them(faces: int) -> None:
     smooth_slowly(source, expected)
     np.testing.assert_array_equal(smooth, expected)
     assert (smooth != plain).sum() > 100
+
+
+def add_other_numbers(sums: Floats, others: Floats) -> None:
+    for k in range(len(sums)):
+        sums[k] += others[k]
+
+
+def test_vectorised_functions_are_compiled_for_arrays_that_share_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A numba without the flag gives equal pictures, slowly: nothing else would show it."""
+    # code that comes from disk cannot be looked at
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kernel: Any = vectorised(add_other_numbers)
+    kernel(np.ones(8), np.ones(8))
+    (code,) = kernel.inspect_llvm().values()
+    for data in ("sums.4", "others.4"):
+        assert re.search(rf"ptr noalias [^,]*%arg\.{data},", code)
