@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.carlite import compiled
 from harness.carlite.actors import ActorTable
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.compiled import vectorised
@@ -185,7 +186,7 @@ def test_vectorised_functions_are_compiled_for_arrays_that_share_no_memory(
 ) -> None:
     """A numba without the flag gives equal pictures, slowly: nothing else would show it."""
     # code that comes from disk cannot be looked at
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(compiled, "FOLDER", tmp_path)
     kernel: Any = vectorised(add_other_numbers)
     kernel(np.ones(8), np.ones(8))
     (code,) = kernel.inspect_llvm().values()
