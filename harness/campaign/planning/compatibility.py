@@ -22,11 +22,7 @@ from harness.campaign.settings.conditions import (
     build_condition_parts,
 )
 from harness.campaign.settings.config import build_part, find_class
-from harness.campaign.settings.cooperation import (
-    build_arm_cooperation,
-    build_cooperation,
-    list_cooperations,
-)
+from harness.campaign.settings.cooperation import build_arm_cooperation
 from harness.campaign.settings.declared import CampaignSettings
 from harness.campaign.settings.partner_systems import (
     EGO,
@@ -79,10 +75,8 @@ def find_unfit_arms(settings: CampaignSettings, arms: Sequence[Arm]) -> dict[Arm
         arm.cooperation: list_agent_kinds(build_arm_cooperation(settings, arm), several_egos=egos)
         for arm in arms
     }
-    for name in list_cooperations(settings):
-        refuse_without_partner(
-            name, list_agent_kinds(build_cooperation(settings, name), several_egos=egos)
-        )
+    for name, present in kinds.items():
+        refuse_without_partner(name, present)
     refuse_unknown_cameras(settings, arms)
     for condition in dict.fromkeys(arm.condition for arm in arms):
         refuse_sizes(settings, condition)

@@ -31,11 +31,6 @@ def build_arm_cooperation(settings: CampaignSettings, arm: Arm) -> Cooperation:
         if len(settings["cooperation"]) > 1:
             return Cooperation()
         (name,) = settings["cooperation"]
-    return build_cooperation(settings, name)
-
-
-def build_cooperation(settings: CampaignSettings, name: str) -> Cooperation:
-    """Return which agents cooperate under a name of the settings."""
     made = build_part(settings["cooperation"][name], f"cooperation.{name}")
     if not isinstance(made, Cooperation):
         raise UserError(f"configuration: cooperation.{name} needs a _target_")
