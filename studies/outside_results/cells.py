@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
+from analysis.report.html import format_counted_noun
 from analysis.statistics.intervals import IntervalEstimate
 from analysis.tables.writing import format_p
 
@@ -52,7 +53,7 @@ def format_cell(name: str, cell: Cell) -> str:
         case SuccessCount(successes, of):
             return f"{successes}/{of}" if of else "-"
         case DriveMean(value, drives):
-            return f"{format_number(value)} ({drives} drives)"
+            return f"{format_number(value)} ({format_counted_noun(drives, 'drive')})"
         case IntervalEstimate():
             return format_difference(cell)
         case float():
