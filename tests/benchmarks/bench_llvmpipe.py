@@ -159,8 +159,11 @@ class Stage:
         )  # fmt: skip
 
 
-def prepare_stage(name: str) -> Stage:
-    """Return a town with parked cars, and cameras at places of its roads that no car is on."""
+def prepare_views(name: str) -> tuple[SensorScene, list[SensorPose]]:
+    """Return a town with parked cars, and cameras at places of its roads that no car is on.
+
+    The cameras of a place follow one another.
+    """
     town = towns.load_town(name, None)
     table = ray_worlds.parked(town, CARS)
     points = town.spawn_points
@@ -173,6 +176,12 @@ def prepare_stage(name: str) -> Stage:
     ]
     scene = SensorScene(town, table, None, build_town_strips)
     scene.refresh_actors(1)
+    return scene, poses
+
+
+def prepare_stage(name: str) -> Stage:
+    """Return the views of a town, and what is drawn of each."""
+    scene, poses = prepare_views(name)
     faces = list_faces(scene)
     edges = find_edges()
     views = [select_in_view(faces, *place_camera(pose), edges) for pose in poses]

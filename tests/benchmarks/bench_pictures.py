@@ -15,7 +15,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.carlite import towns
 from harness.carlite.arrays import Floats, Int32s
 from harness.carlite.sensors.camera import ColourCamera
 from harness.carlite.sensors.finish import smooth_edges
@@ -27,40 +26,18 @@ from harness.carlite.sensors.rasterise import (
     rasterise_things,
 )
 from harness.carlite.sensors.scene import SensorScene
-from harness.carlite.towns.marking_strips import build_town_strips
 from tests.benchmarks.bench_llvmpipe import (
     ASIDE,
-    CARS,
-    CLEAR,
-    MOUNT,
-    PLACES,
     SIZES,
     TOWNS,
     list_attributes,
     place_camera,
+    prepare_views,
 )
-from tests.carlite import ray_worlds
 from tests.carlite.slow_ground import trace_ground_slowly
 
 ROUNDS = 5
 FRAME, STEP = 1, 0.05
-
-
-def prepare_views(name: str) -> tuple[SensorScene, list[SensorPose]]:
-    """Return a town with parked cars, and the cameras of each place, one after another."""
-    town = towns.load_town(name, None)
-    table = ray_worlds.parked(town, CARS)
-    points = town.spawn_points
-    away = np.linalg.norm(points[:, None, :2] - table.position[None, :, :2], axis=2).min(axis=1)
-    points = points[away > CLEAR]
-    poses = [
-        SensorPose((x, y, z + MOUNT), (pitch, yaw + turn * 2 * np.pi / ASIDE, 0.0))
-        for x, y, z, pitch, yaw, _ in points[:: len(points) // PLACES][:PLACES].tolist()
-        for turn in range(ASIDE)
-    ]
-    scene = SensorScene(town, table, None, build_town_strips)
-    scene.refresh_actors(FRAME)
-    return scene, poses
 
 
 class TimedPasses:

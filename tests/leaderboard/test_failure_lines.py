@@ -36,6 +36,15 @@ def write_checkout(folder: Path, **parts: str) -> Path:
     return folder
 
 
+def check_failure(problem: AttemptError, failure: str, said: str, where: str) -> None:
+    """Check that an attempt failed so, in one line that ends with a place."""
+    line = str(problem)
+    assert problem.failure == failure
+    assert said in line
+    assert line.endswith(f" ({where})")
+    assert "\n" not in line
+
+
 @pytest.mark.parametrize(
     ("parts", "said", "where"),
     [
@@ -59,11 +68,7 @@ def test_a_failure_before_the_drive_names_the_line(
     agent = make_agent(write_checkout(tmp_path, **parts), "code/agent.py")
     with pytest.raises(AttemptError) as problem:
         agent.open_attempt(PLACE, seed=3, route=make_route())
-    line = str(problem.value)
-    assert problem.value.failure == "agent_setup"
-    assert said in line
-    assert line.endswith(f" ({where})")
-    assert "\n" not in line
+    check_failure(problem.value, "agent_setup", said, where)
 
 
 @pytest.mark.parametrize(
@@ -84,11 +89,7 @@ def test_a_failure_of_a_step_names_the_line(
     agent.open_attempt(PLACE, seed=3, route=make_route())
     with pytest.raises(AttemptError) as problem:
         agent.step(make_observation(0), ())
-    line = str(problem.value)
-    assert problem.value.failure == "agent_exception"
-    assert said in line
-    assert line.endswith(f" ({where})")
-    assert "\n" not in line
+    check_failure(problem.value, "agent_exception", said, where)
 
 
 @pytest.mark.parametrize(
