@@ -2,18 +2,20 @@
 
 11-point, mean over the classes that occur. A pool is an arm, over its whole drives, along the route
 or in a distance band. Scores are sorted over a pool, so a pool's precision is not a mean of its
-drives': the boxes of `boxes.parquet` are matched again, frame by frame, by the rule that matched
-them during the drive.
+drives': the boxes of `boxes.parquet` are matched again by the rule that matched them during the
+drive, all frames of a drive at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.arms import list_arms, match_arms
 from analysis.attempt import read_checked_table
@@ -26,9 +28,10 @@ from analysis.statistics.intervals import (
 from analysis.tables.table import ESTIMATE, EstimatesTable
 from harness.common.errors import UserError
 from harness.evaluation.frame_evaluation import TABLE, EvaluatedBoxes, compute_distance_bands
-from harness.evaluation.matching import MatchTable, match_frame
+from harness.evaluation.matching import select_counted_detections
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
+from harness.types.precision import match_many_frames
 from harness.types.record_names import BANDS
 from harness.types.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
 
@@ -63,84 +66,100 @@ NOT_KNOWN = "cooperative_all"
 
 def read_detections(collection: CampaignCollection) -> dict[str, PooledDetections]:
     """Match the boxes of every attempt; return the detections by source."""
-    pieces: dict[str, list[tuple[int, int, MatchTable]]] = {source: [] for source in SOURCES}
+    pieces: dict[str, list[PooledDetections]] = {source: [] for source in SOURCES}
     truths = np.zeros((len(collection.attempts), *TABLE, PARTS), np.int64)
     for row, campaign, key in collection.iterate_attempts():
         length = float(collection.attempts["route_length"].iloc[row])
-        for part, tables in match_frames(campaign, key, length):
-            truths[row, :, :, part] += tables[SOURCES[0]].truths
-            for source, table in tables.items():
-                pieces[source].append((row, part, table))
+        matched = match_attempt(campaign, key, length=length, row=row, truths=truths)
+        for source, detections in matched.items():
+            pieces[source].append(detections)
     return {
-        source: join_match_tables(source_pieces, truths) for source, source_pieces in pieces.items()
+        source: join_detections(source_pieces, truths) for source, source_pieces in pieces.items()
     }
 
 
-def join_match_tables(
-    pieces: list[tuple[int, int, MatchTable]], truths: Integers
-) -> PooledDetections:
-    """Return many frames' detections as one."""
-    sizes = [len(table.scores) for _, _, table in pieces]
-    table = MatchTable.join_tables(table for _, _, table in pieces)
+def join_detections(pieces: list[PooledDetections], truths: Integers) -> PooledDetections:
+    """Return the detections of many attempts as one."""
+
+    def join(name: str, of_type: type[np.generic]) -> NDArray[Any]:
+        return np.concatenate([np.zeros(0, of_type), *(getattr(piece, name) for piece in pieces)])
+
     return PooledDetections(
-        attempts=np.repeat(np.array([row for row, _, _ in pieces], np.int64), sizes),
-        scores=table.scores,
-        correct=table.correct,
-        classes=table.classes,
-        bands=table.bands,
-        parts=np.repeat(np.array([part for _, part, _ in pieces], np.int64), sizes),
+        attempts=join("attempts", np.int64),
+        scores=join("scores", np.float64),
+        correct=join("correct", np.bool_),
+        classes=join("classes", np.int64),
+        bands=join("bands", np.int64),
+        parts=join("parts", np.int64),
         truths=truths,
     )
 
 
-def match_frames(
-    campaign: CampaignRecords, key: AttemptKey, length: float
-) -> Iterator[tuple[int, dict[str, MatchTable]]]:
-    """Yield for each frame its part of the route, and the matches of both sources.
+def match_attempt(
+    campaign: CampaignRecords, key: AttemptKey, *, length: float, row: int, truths: Integers
+) -> dict[str, PooledDetections]:
+    """Return the detections of an attempt by source; nothing if the system does not say them.
 
     Args:
         campaign: its records.
         key: a finished attempt.
         length: of the route, m.
+        row: of the attempt in the table of attempts.
+        truths: (attempts, classes, bands and beyond, parts); the row is filled.
     """
     frames, boxes = (
         read_checked_table(campaign, "frames", key),
         read_checked_table(campaign, "boxes", key),
     )
     if frames[NOT_KNOWN].isna().any():
-        return  # the system does not say what it detects
-    # (steps,) the part of the route at each step
-    share = frames["station"].to_numpy(np.float64) / length
-    parts = np.clip((share * PARTS).astype(np.int64), 0, PARTS - 1)
-    part_of = dict(zip(frames["frame"].tolist(), parts.tolist(), strict=True))
-    sources = boxes["source"].to_numpy(str)
-    # all boxes of the attempt once, then frame by frame
-    everything = build_evaluated_boxes(boxes)
+        return {}
+    # (boxes,) the frame of each, and the part of the route where the ego was then
     numbers = boxes["frame"].to_numpy(np.int64)
-    order = np.argsort(numbers, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else ():
-        frame = int(numbers[rows[0]])
-        if frame not in part_of:
-            raise UserError(
-                f"{campaign.get_result_path(key).parent}: boxes of frame {frame}, no such row"
-            )
-        truth = select_evaluated_boxes(everything, rows[sources[rows] == "truth"])
-        yield (
-            part_of[frame],
-            {
-                source: match_frame(
-                    truth, select_evaluated_boxes(everything, rows[sources[rows] == source])
-                )
-                for source in SOURCES
-            },
+    at = find_rows(frames["frame"].to_numpy(np.int64), numbers)
+    if (at < 0).any():
+        folder = campaign.get_result_path(key).parent
+        raise UserError(f"{folder}: boxes of frame {numbers[at < 0].min()}, no such row")
+    share = frames["station"].to_numpy(np.float64) / length
+    parts = np.clip((share * PARTS).astype(np.int64), 0, PARTS - 1)[at]
+    # true boxes, counted, and detections matched with them
+    everything, sources = build_evaluated_boxes(boxes), boxes["source"].to_numpy(str)
+    of_truth = np.flatnonzero(sources == "truth")
+    truth = select_evaluated_boxes(everything, of_truth)
+    where = truth.boxes.classes, truth.bands, parts[of_truth]
+    np.add.at(truths[row], tuple(axis[truth.counted] for axis in where), 1)
+    result = {}
+    for source in SOURCES:
+        rows = np.flatnonzero(sources == source)
+        detections = select_evaluated_boxes(everything, rows)
+        best, correct = match_many_frames(
+            detections.boxes,
+            truth.boxes,
+            detection_frames=numbers[rows],
+            truth_frames=numbers[of_truth],
         )
+        keep, bands = select_counted_detections(truth, detections, best=best, correct=correct)
+        result[source] = PooledDetections(
+            attempts=np.full(int(keep.sum()), row),
+            scores=detections.boxes.scores[keep],
+            correct=correct[keep],
+            classes=detections.boxes.classes[keep],
+            bands=bands[keep],
+            parts=parts[rows][keep],
+            truths=truths,
+        )
+    return result
+
+
+def find_rows(known: Integers, wanted: Integers) -> Integers:
+    """Return the row of each wanted number among the known ones, -1 where there is none."""
+    return np.asarray(pd.Index(known).get_indexer(pd.Index(wanted)), np.int64)
 
 
 def build_evaluated_boxes(boxes: pd.DataFrame) -> EvaluatedBoxes:
     """Return boxes as the judges left them; their patterns are not asked for."""
     geometry = boxes[AXES].to_numpy(np.float64)
     number = {name: index for index, name in enumerate(CLASSES)}
-    classes = np.array([number[name] for name in boxes["class"].to_numpy(str)], np.int64)
+    classes = np.asarray(boxes["class"].map(number), np.int64)
     nothing = np.zeros(len(boxes), np.int64)
     return EvaluatedBoxes(
         boxes=Boxes(geometry, classes, boxes["score"].to_numpy(np.float64)),

@@ -83,11 +83,8 @@ def match_frame(
     Returns:
         A row for each detection that counts.
     """
-    # (detections,) both; an extra element at the end answers for "no true box", -1
     best, correct = match_detections(detections.boxes, truth.boxes, overlap)
-    of_uncounted = np.append(~truth.counted, False)[best]
-    keep = np.where(correct, ~of_uncounted, detections.counted & ~of_uncounted)
-    bands = np.where(correct, np.append(truth.bands, -1)[best], detections.bands)
+    keep, bands = select_counted_detections(truth, detections, best=best, correct=correct)
     return MatchTable(
         scores=detections.boxes.scores[keep],
         correct=correct[keep],
@@ -95,3 +92,23 @@ def match_frame(
         bands=bands[keep],
         truths=truth.build_table(),
     )
+
+
+def select_counted_detections(
+    truth: EvaluatedBoxes, detections: EvaluatedBoxes, *, best: Integers, correct: Mask
+) -> tuple[Mask, Integers]:
+    """Return which detections count as right or wrong, and the band of each.
+
+    Args:
+        truth: M true boxes.
+        detections: N detections.
+        best: (N,) the row of a true box or -1.
+        correct: (N,) whether the detection is the first there.
+
+    Returns:
+        (N,) both; bands are index into BANDS.
+    """
+    # an extra element at the end answers for "no true box", -1
+    of_uncounted = np.append(~truth.counted, False)[best]
+    keep = np.where(correct, ~of_uncounted, detections.counted & ~of_uncounted)
+    return keep, np.where(correct, np.append(truth.bands, -1)[best], detections.bands)

@@ -58,14 +58,38 @@ def _compute_wanted_overlaps(a: Floats, b: Floats, wanted: Mask | bool) -> Float
     away_x, away_y = a[:, 0, None] - b[:, 0], a[:, 1, None] - b[:, 1]
     # K pairs that are near enough; only their areas are computed
     rows, columns = np.nonzero(wanted & (away_x * away_x + away_y * away_y < reach * reach))
-    # both (K, 7), a pair in each row
-    if len(rows):
-        a, b = a[rows], b[columns]
-        shared = compute_intersection_areas(a, b)
-        union = a[:, 3] * a[:, 4] + b[:, 3] * b[:, 4] - shared
-        some = shared >= NOTHING
-        result[rows[some], columns[some]] = np.minimum(shared[some] / union[some], 1.0)
+    result[rows, columns] = compute_pair_overlaps(a[rows], b[columns])
     return result
+
+
+def compute_pair_overlaps(a: Floats, b: Floats) -> Floats:
+    """Return the intersection over union of each box of `a` and the box of `b` in the same row.
+
+    Args:
+        a: (K, 7) boxes, metres and radians, as `check_boxes` returns them.
+        b: (K, 7) boxes in the same frames.
+
+    Returns:
+        (K,) overlap ratios, 0 to 1.
+    """
+    if not len(a):
+        return np.zeros(0)
+    shared = compute_intersection_areas(a, b)
+    union = a[:, 3] * a[:, 4] + b[:, 3] * b[:, 4] - shared
+    some = shared >= NOTHING
+    return np.where(some, np.minimum(shared / np.where(some, union, 1.0), 1.0), 0.0)
+
+
+def find_near_pairs(a: Floats, b: Floats) -> Mask:
+    """Return (K,) whether the boxes of a row are near enough to share an area.
+
+    Args:
+        a: (K, 7) boxes, metres and radians.
+        b: (K, 7) boxes in the same frames.
+    """
+    reach = (np.hypot(a[:, 3], a[:, 4]) + np.hypot(b[:, 3], b[:, 4])) / 2
+    away_x, away_y = a[:, 0] - b[:, 0], a[:, 1] - b[:, 1]
+    return np.asarray(away_x * away_x + away_y * away_y < reach * reach)
 
 
 def compute_intersection_areas(a: Floats, b: Floats) -> Floats:

@@ -18,8 +18,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from harness.types.overlap import compute_class_overlaps
-from harness.types.vocabulary import Boxes, Floats, Integers, Mask
+from harness.types.overlap import (
+    check_boxes,
+    compute_class_overlaps,
+    compute_pair_overlaps,
+    find_near_pairs,
+)
+from harness.types.vocabulary import CLASSES, Boxes, Floats, Integers, Mask
 
 Interpolation: TypeAlias = Literal["eleven_point", "all_point"]
 
@@ -87,6 +92,60 @@ def match_overlaps(
         order = order[best[order] >= 0]
         correct[order[np.unique(best[order], return_index=True)[1]]] = True
     return best, correct
+
+
+def match_many_frames(
+    detections: Boxes,
+    truth: Boxes,
+    *,
+    detection_frames: Integers,
+    truth_frames: Integers,
+    overlap: float = OVERLAP,
+) -> tuple[Integers, Mask]:
+    """Match the boxes of many frames at once; each frame is matched as by `match_detections`.
+
+    Args:
+        detections: N boxes with scores, of all frames, metres and radians.
+        truth: M ground-truth boxes, each in the coordinates of its frame.
+        detection_frames: (N,) numbers of frames.
+        truth_frames: (M,) numbers of frames.
+        overlap: the least overlap ratio of a match, above 0 and at most 1.
+
+    Returns:
+        (N,) the row of a ground-truth box or -1, and (N,) whether the detection is the first there.
+    """
+    best = np.full(len(detections), -1)
+    correct = np.zeros(len(detections), np.bool_)
+    # K pairs of one frame and class that are near each other, sorted by detection
+    rows, columns = _list_equal_pairs(
+        detection_frames * len(CLASSES) + detections.classes,
+        truth_frames * len(CLASSES) + truth.classes,
+    )
+    boxes, true_boxes = check_boxes(detections.geometry), check_boxes(truth.geometry)
+    near = find_near_pairs(boxes[rows], true_boxes[columns])
+    rows, columns = rows[near], columns[near]
+    shared = compute_pair_overlaps(boxes[rows], true_boxes[columns])
+    # the true box that a detection overlaps most; of equal ones the first
+    enough = np.flatnonzero(shared >= overlap)
+    enough = enough[np.lexsort((columns[enough], -shared[enough], rows[enough]))]
+    matched, first = np.unique(rows[enough], return_index=True)
+    best[matched] = columns[enough[first]]
+    # detections with a true box, the highest score first; the first of each box is right
+    order = np.argsort(-detections.scores, kind="stable")
+    order = order[best[order] >= 0]
+    correct[order[np.unique(best[order], return_index=True)[1]]] = True
+    return best, correct
+
+
+def _list_equal_pairs(a: Integers, b: Integers) -> tuple[Integers, Integers]:
+    """Return rows of `a` and rows of `b` with equal keys, each pair once, sorted by rows of `a`."""
+    order = np.argsort(b, kind="stable")
+    first = np.searchsorted(b[order], a, "left")
+    sizes = np.searchsorted(b[order], a, "right") - first
+    rows = np.repeat(np.arange(len(a)), sizes)
+    # (pairs,) 0, 1, 2, ... within each row of `a`
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return rows, order[np.repeat(first, sizes) + within]
 
 
 def pool_matches(parts: Iterable[ClassMatches]) -> ClassMatches:

@@ -15,6 +15,7 @@ from harness.types.precision import (
     compute_average_precision,
     compute_mean_precision,
     match_detections,
+    match_many_frames,
 )
 from harness.types.record_names import BANDS
 from harness.types.vocabulary import CLASSES, CYCLIST, PEDESTRIAN, VEHICLE, Boxes, Floats
@@ -142,3 +143,41 @@ def test_the_ego_box_is_a_correct_detection_in_every_frame() -> None:
     with_ego = MatchTable.join_tables([missed, match_frame(ego, ego)])
     assert compute_average_precision(missed.select_matches(), "all_point") == 0
     assert compute_average_precision(with_ego.select_matches(), "all_point") == 0.5
+
+
+@given(st.integers(0, 1000), st.sampled_from((0.05, 0.5)))
+def test_many_frames_are_matched_as_one_by_one(seed: int, overlap: float) -> None:
+    chance = np.random.default_rng(seed)
+
+    def draw_boxes(count: int) -> Boxes:
+        """A crowd: boxes overlap several others, and scores are often equal."""
+        places = [*chance.uniform(-4, 4, (2, count)), np.zeros(count)]
+        sizes = [np.full(count, 4.0), np.full(count, 2.0), np.ones(count)]
+        geometry = np.stack([*places, *sizes, chance.choice([0, 0.1, 1.5], count)], axis=1)
+        scores = chance.choice([0.2, 0.4, 0.4, 0.9], count)
+        return Boxes(geometry, chance.integers(0, 2, count), scores)
+
+    truth, detections = draw_boxes(40), draw_boxes(60)
+    truth_frames, detection_frames = chance.integers(3, 6, 40), chance.integers(3, 7, 60)
+    best, correct = match_many_frames(
+        detections,
+        truth,
+        detection_frames=detection_frames,
+        truth_frames=truth_frames,
+        overlap=overlap,
+    )
+    assert correct.any()
+    for number in range(3, 7):
+        chosen = np.flatnonzero(detection_frames == number)
+        columns = np.flatnonzero(truth_frames == number)
+        best_here, correct_here = match_detections(detections[chosen], truth[columns], overlap)
+        assert best[chosen].tolist() == np.append(columns, -1)[best_here].tolist()
+        assert correct[chosen].tolist() == correct_here.tolist()
+
+
+def test_no_frames_have_no_matches() -> None:
+    nothing = np.zeros(0, np.int64)
+    best, correct = match_many_frames(
+        Boxes.none(), Boxes.none(), detection_frames=nothing, truth_frames=nothing
+    )
+    assert len(best) == len(correct) == 0
