@@ -25,7 +25,6 @@ from harness.records.decided import (
     check_plan_line,
     format_decide_line,
 )
-from harness.records.keys import AttemptKey
 from studies.decide.declaration import GeneratedRoutes, StudyDeclaration, parse_declaration
 from studies.decide.driving import (
     PairBatch,
@@ -39,6 +38,7 @@ from studies.decide.driving import (
     take_in_batch,
 )
 from studies.decide.generated import make_recorded_turns
+from studies.decide.outcomes import Outcomes
 from studies.decide.population import (
     StratifiedRoutes,
     name_strata,
@@ -46,9 +46,6 @@ from studies.decide.population import (
     stratify_routes,
 )
 from studies.decide.progress import start_comparisons
-
-Outcomes = Mapping[AttemptKey, Mapping[str, float]]
-"""Numbers from 0 to 1 of each attempt, by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -25,6 +25,7 @@ COMMAND = CommandDeclaration(
     examples=(
         "crucible decide study.yaml --dry-run",
         "crucible decide study.yaml out=runs/mine executor.workers=2",
+        "crucible decide study.yaml out=runs/mine --known part-1.parquet",
     ),
 )
 
@@ -57,6 +58,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="DIR",
         help="folder with your configuration files, such as system/mine.yaml (default: none)",
+    )
+    parser.add_argument(
+        "--known",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="packed part of the study, whose drives are not driven again (default: none)",
     )
     parser.add_argument(
         "--dry-run",
@@ -101,8 +110,8 @@ def run_decide_command(options: argparse.Namespace) -> int:
     dry = options.dry_run or settings["dry_run"]
     generated = isinstance(words.declaration.routes, GeneratedRoutes)
     if dry:
-        return show_dry_run(words, folder, generated)
-    return drive_and_print(words, folder, generated)
+        return show_dry_run(words, folder, generated, options.known)
+    return drive_and_print(words, folder, generated, options.known)
 
 
 def get_study_folder(words: StudyWords, settings: CampaignSettings) -> Path:
@@ -178,36 +187,50 @@ def generate_declared_routes(words: StudyWords, place: Path) -> None:
     write_routes(place / "routes.xml", routes)
 
 
-def show_dry_run(words: StudyWords, folder: Path, generated: bool) -> int:
+def show_dry_run(words: StudyWords, folder: Path, generated: bool, parts: Sequence[Path]) -> int:
     """Print the plan of a study; nothing is written."""
     from harness.campaign.printing.terminal import print_campaign_line  # noqa: PLC0415
     from harness.campaign.run import DONE  # noqa: PLC0415
+    from studies.decide.continuing import read_earlier_parts, refuse_other_study  # noqa: PLC0415
+    from studies.decide.following import show_known_drives  # noqa: PLC0415
     from studies.decide.planning import plan_study  # noqa: PLC0415
     from studies.decide.tables import show_simulated_drives, show_study_plan  # noqa: PLC0415
 
     with ExitStack() as stack:
         place = stack.enter_context(place_generated_routes(words, None)) if generated else None
         plan = plan_study(words, place)
+    earlier = read_earlier_parts(parts, folder)
+    if earlier is not None:
+        refuse_other_study(plan, earlier)
     show_study_plan(plan)
     show_simulated_drives(plan)
     print_campaign_line(f"{'folder':14}{folder}")
+    show_known_drives(0 if earlier is None else len(earlier.attempts))
     return DONE
 
 
-def drive_and_print(words: StudyWords, folder: Path, generated: bool) -> int:
+def drive_and_print(words: StudyWords, folder: Path, generated: bool, parts: Sequence[Path]) -> int:
     """Drive what is left of a study, with a table after each batch."""
     from harness.campaign.folder.campaign_folder import (  # noqa: PLC0415
         lock_campaign,
         refuse_other_settings,
     )
-    from harness.campaign.settings.config import build_part  # noqa: PLC0415
     from harness.common.files import refuse_links  # noqa: PLC0415
+    from studies.decide.continuing import (  # noqa: PLC0415
+        prepare_continued_folder,
+        read_earlier_parts,
+        read_packed_outcomes,
+        refuse_other_study,
+    )
     from studies.decide.driving import prepare_study_folder  # noqa: PLC0415
     from studies.decide.following import follow_and_drive  # noqa: PLC0415
     from studies.decide.planning import plan_study  # noqa: PLC0415
 
-    # without a generator all is planned before the folder is made
+    earlier = read_earlier_parts(parts, folder)
+    # without a generator all is planned and checked before the folder is made
     plan = None if generated else plan_study(words, None)
+    if plan is not None and earlier is not None:
+        refuse_other_study(plan, earlier)
     with lock_campaign(folder), ExitStack() as stack:
         refuse_links(folder)
         if plan is None:
@@ -216,6 +239,9 @@ def drive_and_print(words: StudyWords, folder: Path, generated: bool) -> int:
         file = folder / "campaign.yaml"
         if file.exists():
             refuse_other_settings(file, plan.campaign)
-        simulator = build_part(plan.campaign["simulator"], "simulator")
-        prepare_study_folder(plan, folder, simulator.name)
-        return follow_and_drive(plan, folder)
+        if earlier is None:
+            prepare_study_folder(plan, folder)
+            return follow_and_drive(plan, folder, {})
+        refuse_other_study(plan, earlier)
+        prepare_continued_folder(plan, folder, earlier, parts)
+        return follow_and_drive(plan, folder, read_packed_outcomes(earlier))

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from harness.campaign.folder.assignments import write_assignments
-from harness.campaign.folder.campaign_folder import write_header
+from harness.campaign.folder.campaign_folder import make_header, save_header
 from harness.campaign.planning.limits import refuse_unnameable
 from harness.campaign.planning.plan import get_maps_folder
 from harness.campaign.running.executors.interface import Executor, TaskSettings
@@ -36,7 +36,7 @@ from studies.decide.declaration import GeneratedRoutes, StudyDeclaration
 from studies.decide.generated import RouteTurns, open_generator_check, open_route_turns
 from studies.decide.log import DecideLog
 from studies.decide.monitor import RouteBatch
-from studies.decide.outcomes import read_outcomes
+from studies.decide.outcomes import Outcomes, read_outcomes
 from studies.decide.planning import DecidePlan, make_study_record
 from studies.decide.population import StratifiedRoutes, divide_by_ideal
 from studies.decide.progress import (
@@ -121,11 +121,14 @@ class StudyDriver:
         plan: of the study.
         folder: of the campaign.
         listener: is called as attempts begin, drive and end.
+        known: outcomes of attempts that were driven elsewhere.
     """
 
-    def __init__(self, plan: DecidePlan, folder: Path, listener: ProgressListener) -> None:
+    def __init__(
+        self, plan: DecidePlan, folder: Path, listener: ProgressListener, known: Outcomes
+    ) -> None:
         self.plan, self.folder = plan, folder
-        self._listener = listener
+        self._listener, self._known = listener, known
         executor: Executor = build_part(plan.campaign["executor"], "executor")
         self._memory_limit = executor.memory_limit
         self._slots = KeptSlots(executor)
@@ -145,13 +148,16 @@ class StudyDriver:
             self._check.append(open_generator_check(self._stack, asked, maps))
         return self._check[0]
 
-    def drive_attempts(self, keys: Sequence[AttemptKey]) -> dict[AttemptKey, dict[str, float]]:
-        """Drive all that have no result; return the outcomes of all.
+    def drive_attempts(self, keys: Sequence[AttemptKey]) -> Outcomes:
+        """Drive all that have no result, here or elsewhere; return the outcomes of all.
 
         Raises:
             MissingResultError: an attempt failed as often as it may be tried.
         """
-        keys = list(dict.fromkeys(keys))
+        known = {key: self._known[key] for key in keys if key in self._known}
+        keys = [key for key in dict.fromkeys(keys) if key not in known]
+        if not keys:
+            return known
         refuse_unnameable(keys)
         rebuild_ledger(self.folder)
         campaign = self.plan.campaign
@@ -169,7 +175,7 @@ class StudyDriver:
                 f" {missing[0]} ({failure}): a study without them would be biased;"
                 " retry_failed=true tries them again"
             )
-        return {key: read_outcomes(records, key) for key in keys}
+        return {**known, **{key: read_outcomes(records, key) for key in keys}}
 
     def _make_task_settings(self) -> TaskSettings:
         campaign = self.plan.campaign
@@ -186,22 +192,28 @@ class StudyDriver:
 
 @contextmanager
 def open_study_driver(
-    plan: DecidePlan, folder: Path, listener: ProgressListener
+    plan: DecidePlan, folder: Path, listener: ProgressListener, known: Outcomes
 ) -> Iterator[StudyDriver]:
     """Return a driver whose simulators end with the block."""
-    driver = StudyDriver(plan, folder, listener)
+    driver = StudyDriver(plan, folder, listener, known)
     try:
         yield driver
     finally:
         driver.close()
 
 
-def prepare_study_folder(plan: DecidePlan, folder: Path, simulator: str) -> None:
+def prepare_study_folder(plan: DecidePlan, folder: Path) -> None:
     """Write settings and routes into the campaign folder, unless they are there."""
     file = folder / "campaign.yaml"
     if not file.exists():
-        write_header(file, plan.campaign, simulator, **{DECIDED_BY: plan.declaration.name})
+        save_header(file, make_study_header(plan))
     write_assignments(folder, plan.planned.assignments)
+
+
+def make_study_header(plan: DecidePlan) -> dict[str, object]:
+    """Return what `campaign.yaml` of a study holds that is driven here."""
+    simulator = build_part(plan.campaign["simulator"], "simulator")
+    return make_header(plan.campaign, simulator.name, **{DECIDED_BY: plan.declaration.name})
 
 
 def drive_study(plan: DecidePlan, driver: StudyDriver, log: DecideLog) -> Iterator[StudyState]:
@@ -263,7 +275,7 @@ def divide_by_outcomes(
     stratified: StratifiedRoutes,
     ideal: Sequence[Arm],
     seed: int,
-    outcomes: Mapping[AttemptKey, Mapping[str, float]],
+    outcomes: Outcomes,
 ) -> StratifiedRoutes:
     """Return strata with what the ideal systems show.
 
@@ -358,7 +370,7 @@ def take_in_batch(
     plan: SampledStudy,
     state: StudyState,
     batch: PairBatch,
-    outcomes: Mapping[AttemptKey, Mapping[str, float]],
+    outcomes: Outcomes,
 ) -> None:
     """Bet on the differences of a batch, and decide what can be decided."""
     keys = list_batch_attempts(state, batch)

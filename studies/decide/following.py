@@ -24,24 +24,28 @@ from studies.decide.driving import (
     open_study_driver,
 )
 from studies.decide.log import open_decide_log
+from studies.decide.outcomes import Outcomes
 from studies.decide.planning import DecidePlan
 from studies.decide.tables import list_progress_events, show_study_plan, show_study_progress
 
 
-def follow_and_drive(plan: DecidePlan, folder: Path) -> int:
+def follow_and_drive(plan: DecidePlan, folder: Path, known: Outcomes) -> int:
     """Drive what is left of a study, with a table after each batch; return the exit code.
 
     Args:
         plan: of the study.
         folder: of its campaign, locked and prepared.
+        known: outcomes of attempts that were driven elsewhere.
     """
     mode = plan.campaign["progress"]
     if mode in ("live", "plain"):
         show_study_plan(plan)
         print_campaign_line(f"{'folder':14}{folder}")
+        show_known_drives(len(known))
     before = list_finished_attempts(folder)
     ideal = len(plan.ideal) * len(plan.stratified.routes)
-    standing = CampaignProgress(plan.declaration.most + ideal, len(before), 0)
+    done = len(before | known.keys())
+    standing = CampaignProgress(plan.declaration.most + ideal, done, 0)
     expected = expect_drives(plan, standing.attempts - standing.done)
     workers = plan.planned.at_a_time
     state: StudyState | None = None
@@ -49,7 +53,7 @@ def follow_and_drive(plan: DecidePlan, folder: Path) -> int:
         with (
             follow_progress(mode, standing, workers, expected, at_most=True) as listener,
             add_export_listener(plan.campaign, folder, listener) as listeners,
-            open_study_driver(plan, folder, listeners) as driver,
+            open_study_driver(plan, folder, listeners, known) as driver,
             open_decide_log(folder) as log,
         ):
             for state in drive_study(plan, driver, log):
@@ -65,6 +69,12 @@ def follow_and_drive(plan: DecidePlan, folder: Path) -> int:
         show_study_progress(plan, state)
         print_campaign_line(f"records: {folder}")
     return DONE
+
+
+def show_known_drives(count: int) -> None:
+    """Print how many drives packed parts hold; nothing without any."""
+    if count:
+        print_campaign_line(f"{'known':14}{count} in packed parts, not driven again")
 
 
 def report_batch(plan: DecidePlan, state: StudyState, mode: str, *, known: bool) -> None:

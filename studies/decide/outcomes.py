@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from harness.common.errors import UserError
 from harness.records.keys import AttemptKey
 from harness.records.reading import CampaignRecords
+
+Outcomes: TypeAlias = Mapping[AttemptKey, Mapping[str, float]]
+"""Numbers from 0 to 1 of each attempt, by name."""
 
 
 @dataclass(frozen=True, slots=True)

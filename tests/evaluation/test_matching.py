@@ -149,15 +149,15 @@ def test_the_ego_box_is_a_correct_detection_in_every_frame() -> None:
 def test_many_frames_are_matched_as_one_by_one(seed: int, overlap: float) -> None:
     chance = np.random.default_rng(seed)
 
-    def draw_boxes(count: int) -> Boxes:
-        """A crowd: boxes overlap several others, and scores are often equal."""
+    def make_crowd(count: int) -> Boxes:
+        """Boxes overlap several others, and scores are often equal."""
         places = [*chance.uniform(-4, 4, (2, count)), np.zeros(count)]
         sizes = [np.full(count, 4.0), np.full(count, 2.0), np.ones(count)]
         geometry = np.stack([*places, *sizes, chance.choice([0, 0.1, 1.5], count)], axis=1)
         scores = chance.choice([0.2, 0.4, 0.4, 0.9], count)
         return Boxes(geometry, chance.integers(0, 2, count), scores)
 
-    truth, detections = draw_boxes(40), draw_boxes(60)
+    truth, detections = make_crowd(40), make_crowd(60)
     truth_frames, detection_frames = chance.integers(3, 6, 40), chance.integers(3, 7, 60)
     best, correct = match_many_frames(
         detections,

@@ -73,7 +73,7 @@ def prepare_campaign(folder: Path, settings: CampaignSettings, simulator: str) -
 def write_header(
     file: Path, settings: Mapping[str, object], simulator: str, **more: object
 ) -> None:
-    """Write the settings and versions that a campaign is made with.
+    """Write the settings and versions that a campaign is made with into `campaign.yaml`.
 
     Args:
         file: `campaign.yaml`.
@@ -81,7 +81,25 @@ def write_header(
         simulator: its name.
         more: further fields.
     """
-    header = {
+    save_header(file, make_header(settings, simulator, **more))
+
+
+def save_header(file: Path, header: Mapping[str, object]) -> None:
+    """Write `campaign.yaml`, whole or not at all."""
+    write_whole(file, yaml.dump(dict(header), Dumper=CampaignDumper, sort_keys=False))
+
+
+def make_header(
+    settings: Mapping[str, object], simulator: str, **more: object
+) -> dict[str, object]:
+    """Return what `campaign.yaml` holds: settings, and the versions that a campaign is made with.
+
+    Args:
+        settings: resolved and checked.
+        simulator: its name.
+        more: further fields.
+    """
+    return {
         "schema": VERSION,
         "digest": hash_settings(settings),
         "simulator": simulator,
@@ -93,7 +111,6 @@ def write_header(
         **more,
         "settings": settings,
     }
-    write_whole(file, yaml.dump(header, Dumper=CampaignDumper, sort_keys=False))
 
 
 def refuse_foreign(folder: Path, settings: CampaignSettings) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from harness.records.decided import DECIDE_FILE
-from studies.decide.checking import Outcomes, find_decide_disagreement
+from studies.decide.checking import find_decide_disagreement
 from studies.decide.declaration import parse_declaration
+from studies.decide.outcomes import Outcomes
 from studies.decide.planning import DecidePlan
 from tests.studies.decide.declared import Certain, follow_study, plan_written
 from tests.studies.decide.test_decide_study import RATES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from crucible.verification.comparing import check_reference_files
 from crucible.verification.decided import check_decided_campaigns
 from crucible.verification.reference import read_reference
 from harness.records.decided import DECIDE_FILE
+from harness.records.ledger import LEDGER
 from tests.campaign.tiny import environment, files, write_route
 from tests.conftest import ROOT
 from tests.studies.decide.declared import write_study
@@ -65,7 +67,7 @@ def test_a_study_is_driven_killed_resumed_and_read(
         tmp_path / "study.yaml",
         comparisons={"sharing": {"a": "ideal_single/none", "b": "ideal_late/none"}},
         most=4,
-        batch=2,
+        batch=1,
         routes={"file": str(routes / "routes.xml")},
         strata=None,
         campaign=["traffic=none"],
@@ -111,6 +113,67 @@ def test_a_study_is_driven_killed_resumed_and_read(
     (packed,) = campaigns.values()
     packed.decided = (packed.decided or "").replace('"estimate": ', '"estimate": 0')
     (wrong_line,), _ = check_decided_campaigns(campaigns, None)
-    assert wrong_line.startswith(f"{whole.name}: decide.jsonl: line 4: not what")
+    assert wrong_line.startswith(f"{whole.name}: decide.jsonl: line 3: not what")
     (unpacked,) = (tmp_path / "u").rglob(DECIDE_FILE)
     assert unpacked.read_bytes() == (whole / DECIDE_FILE).read_bytes()
+    check_that_it_goes_on_from_a_part(study, whole, tmp_path)
+
+
+def check_that_it_goes_on_from_a_part(study: Path, whole: Path, tmp_path: Path) -> None:
+    """A study whose first batch is a packed part drives the second, and ends with equal bytes."""
+    first = tmp_path / "first" / whole.name
+    keep_first_batch(whole, first)
+    assert dispatch_subcommand(["pack", str(first), "--out", "one.parquet"]) == 0
+    # another name, other settings, a file that is none: one line, and nothing is written
+    part, second = str(tmp_path / "one.parquet"), tmp_path / "second" / whole.name
+    for out, more, why in (
+        (second.with_name("other"), ["--known", part], "no campaign other, but whole"),
+        (second, ["traffic=few", "--known", part], "were driven otherwise"),
+        (second, ["--known", str(study)], "not a Parquet file"),
+    ):
+        refused = drive(study, out, *more)
+        assert (refused.returncode, refused.stdout) == (2, ""), refused.stdout
+        assert why in refused.stderr
+        assert not out.exists()
+    done = drive(study, second, "--known", part)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 in packed parts" in done.stdout
+    assert (second / DECIDE_FILE).read_bytes() == (whole / DECIDE_FILE).read_bytes()
+    driven = [path for path in files(second) if path.name == "boxes.parquet"]
+    assert len(driven) == 2
+    for path in driven:
+        assert (whole / path).read_bytes() == (second / path).read_bytes()
+    # its records alone are not the study: the parts are needed again
+    refused = drive(study, second)
+    assert refused.returncode == 2
+    assert "give --known FILE" in refused.stderr
+    # both parts together are
+    again = ["pack", str(second), "--out", "two.parquet", "--without", "one.parquet"]
+    assert dispatch_subcommand(again) == 0
+    assert dispatch_subcommand(["reference", "one.parquet", "two.parquet", "--out", "r.json"]) == 0
+    changed, campaigns = check_reference_files(
+        tmp_path / "r.json", read_reference(tmp_path / "r.json")
+    )
+    assert not changed
+    assert len(campaigns[whole.name].attempts) == 4
+    assert not check_decided_campaigns(campaigns, None)[0]
+
+
+def keep_first_batch(whole: Path, first: Path) -> None:
+    """Copy a study as it was after its first batch: a pair of drives."""
+    shutil.copytree(whole, first)
+    lines = (first / DECIDE_FILE).read_text().splitlines(keepends=True)
+    _, pair, look, *later = lines
+    (first / DECIDE_FILE).write_text("".join(lines[: len(lines) - len(later)]))
+    assert (json.loads(pair)["batch"], json.loads(look)["batch"]) == (1, 1)
+    known = {key: json.loads(pair)[key] for key in ("route", "seed")}
+    ledger = first / LEDGER
+    kept = [
+        line
+        for line in ledger.read_text().splitlines(keepends=True)
+        if known.items() <= json.loads(line).items()
+    ]
+    ledger.write_text("".join(kept))
+    for place in first.glob("episodes/*/*/*/*"):
+        if place.name != f"{known['route']}-s{known['seed']}" and place.is_dir():
+            shutil.rmtree(place)

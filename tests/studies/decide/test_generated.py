@@ -68,7 +68,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> DecidePlan:
 def follow(plan: DecidePlan, folder: Path, batches: int = 1000) -> CertainInFolder:
     """Follow a study in its folder, to its end or for some batches."""
     folder.mkdir(exist_ok=True)
-    prepare_study_folder(plan, folder, "carlite")
+    prepare_study_folder(plan, folder)
     driver = CertainInFolder(folder, batches)
     follow_study(plan, driver, folder)
     return driver
