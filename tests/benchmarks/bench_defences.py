@@ -21,11 +21,12 @@ from agents.training.collect import RecordingPlan, collect_recordings
 from agents.training.inference import make_ego_observation, make_partner_messages
 from agents.training.samples import RecordedSamples
 from agents.training.towns import TRAINING_TOWNS
+from analysis.statistics.intervals import estimate_share
 from harness.channel.defences.defence import DefenceScene, place_in_ego_lidar
 from harness.channel.defences.match import Match
 from harness.channel.defences.omission import Omission
 from harness.common.recordings import list_scenarios
-from harness.types.vocabulary import Floats, Message
+from harness.types.vocabulary import Floats, Integers, Message
 
 QUANTILES = (0.5, 0.9, 0.95, 0.975, 0.99)
 SHOWN = ("late", *INTERMEDIATE)
@@ -46,14 +47,18 @@ def iterate_rows(folder: Path, schemes: Sequence[str], every: int) -> Iterator[t
     for scheme in schemes:
         system = make_network_system(SCHEMES[scheme]())
         samples = RecordedSamples(list_scenarios(folder), units=False)
-        values = measure_matches(system, samples, every)
+        values, scenes = measure_matches(system, samples, every)
         shown = [f"{quantile:.3f}" for quantile in np.quantile(values[:, 0], QUANTILES)]
         yield f"{scheme}: match loss, n = {len(values)}", " ".join(shown)
         shown = [f"{quantile:.3f}" for quantile in np.quantile(values[:, 1], QUANTILES)]
         yield f"{scheme}: added score", " ".join(shown)
         check = Match()
         false = (values[:, 0] > check.loss) | (values[:, 1] > check.added_score)
-        yield f"{scheme}: rejected by match", f"{100 * false.mean():.1f} %"
+        share = estimate_share(false.astype(np.float64), scenes)
+        yield (
+            f"{scheme}: rejected by match, n = {len(values)}, {len(set(scenes.tolist()))} scenes",
+            f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})",
+        )
         if scheme == "late":
             yield from iterate_omissions(system, samples)
 
@@ -74,14 +79,18 @@ def make_scene(
     return scene, messages
 
 
-def measure_matches(system: NetworkSystem, samples: RecordedSamples, every: int) -> Floats:
-    """Return (messages, 2): match loss and added score of honest messages."""
+def measure_matches(
+    system: NetworkSystem, samples: RecordedSamples, every: int
+) -> tuple[Floats, Integers]:
+    """Return (messages, 2) match loss and added score of honest messages, and their scenes."""
     check = Match()
-    rows = []
+    rows, scenes = [], []
     for number in range(0, len(samples), every):
         scene, messages = make_scene(system, samples, number)
         rows += [check.measure_message(scene, message) for message in messages]
-    return np.array(rows).reshape(-1, 2)
+        scenes += [samples.places[number].scenario] * len(messages)
+    numbers = np.unique(list(map(str, scenes)), return_inverse=True)[1]
+    return np.array(rows).reshape(-1, 2), numbers.astype(np.int64)
 
 
 def iterate_omissions(system: NetworkSystem, samples: RecordedSamples) -> Iterator[tuple[str, str]]:
