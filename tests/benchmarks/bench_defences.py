@@ -54,7 +54,7 @@ def iterate_rows(folder: Path, schemes: Sequence[str], every: int) -> Iterator[t
         yield f"{scheme}: added score", " ".join(shown)
         check = Match()
         false = (values[:, 0] > check.loss) | (values[:, 1] > check.added_score)
-        share = estimate_share(false.astype(np.float64), scenes)
+        share = estimate_share(false.astype(np.float64), scenes.astype(np.float64))
         yield (
             f"{scheme}: rejected by match, n = {len(values)}, {len(set(scenes.tolist()))} scenes",
             f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})",
