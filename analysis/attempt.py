@@ -209,6 +209,7 @@ COLUMNS_WITH_NAN = {
     "links": {"queue", "airtime", "power", "busy", "arrival"},
     "segments": {"arrival"},
     "cams": {"arrival"},
+    "denms": {"arrival"},
     "clocks": {"measured"},
     "computing": {"acts"},
 }

@@ -38,6 +38,7 @@ from harness.types.vocabulary import (
     Observation,
     Payload,
     Perceived,
+    Pose,
     Surfaces,
 )
 
@@ -274,6 +275,8 @@ class Channel:
         # a standard's format may have no message now
         if self.message_format is not None:
             written = self.message_format.write_message(message)
+            pose = self._get_antenna_pose(message)
+            self.message_format.send_notifications(message, computed, self.link, pose)
             if written is None:
                 return
             message = written
@@ -336,8 +339,8 @@ class Channel:
         delivered: dict[tuple[str, int], MessageUnderway] = {}
         heard: dict[str, list[MessageUnderway]] = {}
         # a forged identity is in range as long as its insider is
-        if self.awareness is not None:
-            self.awareness.receive_states(now, present)
+        if self.message_format is not None:
+            self.message_format.receive_further(now, present)
         present = {*present, *(name for name, by in self._aliases.items() if by in present)}
         for sender in sorted(self._underway.keys() & present):
             waiting = self._underway[sender]
@@ -408,13 +411,16 @@ class Channel:
 
     def _carry_on_link(self, leaving: Message, delay: float) -> CarriedMessage:
         """Return what the link makes of a message that has a delay without it."""
-        true_pose = None
-        if self.link is not None:
-            carrier = self._aliases.get(leaving.sender, leaving.sender)
-            true_pose = self.audit.get_true_pose(carrier, leaving.capture_frame)
-        carried = carry_message(self.link, leaving, true_pose, delay)
+        carried = carry_message(self.link, leaving, self._get_antenna_pose(leaving), delay)
         self.segments += carried.segments
         return carried
+
+    def _get_antenna_pose(self, message: Message) -> Pose | None:
+        """Return the true pose of a message's antenna; None on the ideal link."""
+        if self.link is None:
+            return None
+        carrier = self._aliases.get(message.sender, message.sender)
+        return self.audit.get_true_pose(carrier, message.capture_frame)
 
     def _withdraw_message(self, sender: str, frame: int | None, by: Disturbance) -> None:
         if frame is not None:

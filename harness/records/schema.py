@@ -201,6 +201,18 @@ CAMS = _build_record_schema(
     _make_column("speed", pa.float64(), "m/s", "as it is read"),
 )
 
+DENMS = _build_record_schema(
+    _make_column("sender", _NAME, "", "a partner"),
+    _make_column("capture_frame", pa.int64(), "", "ticks since the ego stood ready"),
+    _make_column("event", pa.int32(), "", "number of the event at its sender"),
+    _make_column("trigger", _NAME, "", "new, update or cancellation"),
+    _make_column("bytes", pa.int64(), "B", "of the message"),
+    _make_column("outcome", _NAME, "", "arrived or lost, on the link"),
+    _make_column("arrival", pa.float64(), "s", "since the ego stood ready; NaN: lost"),
+    _make_column("x", pa.float64(), "m", "in the world, of the person, as it is read"),
+    _make_column("y", pa.float64(), "m", "in the world, as it is read"),
+)
+
 ATTACKS = _build_record_schema(
     _FRAME,
     _make_column("sender", _NAME, "", "a partner that lies, or a forged identity"),
@@ -402,6 +414,7 @@ ALL_TABLES = {
     "formatted": FORMATTED,
     "segments": SEGMENTS,
     "cams": CAMS,
+    "denms": DENMS,
     "attacks": ATTACKS,
     "defences": DEFENCES,
     "compensated": COMPENSATED,

@@ -110,6 +110,10 @@ def test_settings_with_native_messages_do_not_name_the_group() -> None:
             ["message_format=cpm", "message_format.cpm.cams=true", "attack=[none,ghost]"],
             r"message_format\.cpm\.cams = true: attacks lie in",
         ),
+        (
+            ["message_format=cpm", "message_format.cpm.denms=true", "attack=ghost"],
+            r"message_format\.cpm\.denms = true: attacks lie in .* their DENMs",
+        ),
     ],
 )
 def test_bad_formats_are_one_line(settings: list[str], words: str) -> None:
@@ -133,6 +137,7 @@ def drive(folder: Path) -> Path:
             *("message_format=cpm", "message_format.cpm.cams=true", "cooperation=mixed"),
             "link=nr_v2x",
         ),
+        "denms": ("message_format=cpm", "message_format.cpm.denms=true", "link=nr_v2x"),
     }
     for name, words in chosen.items():
         done = run(routes, *COMMON, *words, f"out={folder / name}")
@@ -244,6 +249,30 @@ def test_the_records_of_cams_agree(driven: Path) -> None:
         way = np.hypot(one["true_x"].diff(), one["true_y"].diff())[1:]
         speeds = (one["speed"] + one["speed"].shift())[1:] / 2
         assert np.abs(way - speeds * one["capture_frame"].diff()[1:] * 0.05).max() < 1.0
+
+
+@pytest.mark.thorough
+def test_the_records_of_denms_agree(driven: Path) -> None:
+    ((_, place),) = CampaignRecords(driven / "denms").find_attempts().items()
+    denms, links, boxes = (
+        pq.read_table(place / f"{name}.parquet").to_pandas() for name in ("denms", "links", "boxes")
+    )
+    # the pedestrian of the route, from the kerb on until the unit sees no one there
+    assert denms["trigger"].tolist()[0] == "new"
+    assert denms["trigger"].tolist()[-1] == "cancellation"
+    assert set(denms["trigger"][1:-1]) == {"update"}
+    assert set(denms["event"]) == {0}
+    gaps = denms["capture_frame"].diff()[1:-1] * 0.05
+    assert gaps.between(0.5 - 1e-6, 0.6 + 1e-6).all()
+    # each is a message on the radio, next to the CPMs
+    key = ["sender", "capture_frame"]
+    sent = links[links["part"].astype(str).str.startswith("DENM")]
+    carried = sent.merge(denms.astype({"sender": str}), on=key, suffixes=("_link", ""))
+    assert len(carried) == len(denms) == len(sent)
+    assert (carried["bytes_link"] == carried["bytes"]).all()
+    # the person is where the scene has a pedestrian
+    people = boxes[(boxes["source"] == "truth") & (boxes["class"] == "pedestrian")]
+    assert set(denms["capture_frame"][:-1]) <= set(people["frame"])
 
 
 @pytest.mark.thorough

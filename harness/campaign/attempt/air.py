@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import carla
 import numpy as np
@@ -13,7 +14,7 @@ from harness.channel.channel import Channel
 from harness.channel.links.sight import AirSurroundings
 from harness.common.errors import AttemptError
 from harness.types.geometry import transform_boxes
-from harness.types.vocabulary import Boxes, CarrierState, Floats, Pose
+from harness.types.vocabulary import Boxes, CarrierState, Floats, Mask, Pose
 from harness.world.scene import GroundTruthScene, list_building_boxes
 
 WORLD = Pose(0.0, 0.0)
@@ -62,6 +63,24 @@ def read_carriers(
             yaw_rate=-math.radians(turning.z),
         )
     return states
+
+
+def note_roads(channel: Channel, town: carla.Map) -> None:
+    """Let stations know the lanes of a town, where they warn of persons on them."""
+    sent = None if channel.message_format is None else channel.message_format.notifications
+    if sent is not None:
+        sent.find_on_road = partial(find_on_lanes, town)
+
+
+def find_on_lanes(town: carla.Map, points_in_world: Floats) -> Mask:
+    """Return whether each of (N, 3) points is on a lane for vehicles."""
+    return np.array(
+        [
+            town.get_waypoint(carla.Location(x, y, z), project_to_road=False) is not None
+            for x, y, z in points_in_world.tolist()
+        ],
+        np.bool_,
+    )
 
 
 def show_air(world: carla.World, air: Mapping[str, float]) -> None:

@@ -13,9 +13,11 @@ from harness.channel.effects import Shift
 from harness.channel.links.link import Carriage
 from harness.channel.messages.awareness import SentCam
 from harness.channel.messages.message_format import FormatRow
+from harness.channel.messages.notification import SentDenm
 from harness.records.schema import (
     CAMS,
     CLOCKS,
+    DENMS,
     FORMATTED,
     FURTHER_COLUMNS,
     LINKS,
@@ -114,6 +116,27 @@ def build_cam_columns(
             "y": sent.y,
             "yaw": sent.yaw,
             "speed": sent.speed,
+        }
+        append_row(columns, row)
+    return columns
+
+
+def build_denm_columns(
+    denms: Iterable[SentDenm], start: float, first_frame: int
+) -> dict[str, list[Any]]:
+    """Return the table of the warnings of persons on the road."""
+    columns: dict[str, list[Any]] = {name: [] for name in DENMS.names}
+    for sent in denms:
+        row = {
+            "sender": sent.sender,
+            "capture_frame": sent.frame - first_frame,
+            "event": sent.event,
+            "trigger": sent.trigger,
+            "bytes": len(sent.octets),
+            "outcome": sent.outcome,
+            "arrival": sent.arrival - start,
+            "x": sent.x,
+            "y": sent.y,
         }
         append_row(columns, row)
     return columns

@@ -20,6 +20,8 @@ from harness.campaign.attempt.results import (
 from harness.campaign.attempt.tasks import AttemptTask
 from harness.campaign.settings.config import build_part
 from harness.campaign.settings.declared import CampaignSettings
+from harness.channel.channel import Channel
+from harness.channel.messages.notification import SentDenm
 from harness.evaluation.windows import WindowRules
 from harness.records.writing import RecordFolder
 from harness.types.systems import get_fusion_stage
@@ -53,6 +55,7 @@ def write_ego_tables(
         formatted=None if channel.message_format is None else channel.message_format.rows,
         segments=channel.segments,
         cams=None if channel.awareness is None else channel.awareness.rows,
+        denms=list_denms(channel),
         security=perception.security.tables,
         moved=list_moved_boxes(perception.compensation),
         computing=perception.computing,
@@ -60,6 +63,12 @@ def write_ego_tables(
         systems=parts.sharing.find_name if parts.sharing.is_mixed else None,
         precedences=perception.precedences if perception.exchange.driver else None,
     )
+
+
+def list_denms(channel: Channel) -> list[SentDenm] | None:
+    """Return the warnings of persons on the road; None where stations send none."""
+    sent = None if channel.message_format is None else channel.message_format.notifications
+    return None if sent is None else sent.rows
 
 
 def build_message_record(ego: EgoDrive, parts: EgoParts) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import carla
 
 from harness.campaign.attempt.air import (
     list_blocking_boxes,
+    note_roads,
     note_surroundings,
     read_carriers,
 )
@@ -87,6 +88,7 @@ class MessageExchange:
         self._compensation = compensation
         self._computing = computing
         self._carriers: dict[str, CarrierState] = {}  # connected vehicles, if they send CAMs
+        note_roads(channel, context.map)
         if channel.link is not None:
             self._blocking = list_blocking_boxes(context.world, parked)
 

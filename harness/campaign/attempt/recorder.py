@@ -13,6 +13,7 @@ from harness.campaign.attempt.channel_tables import (
     append_row,
     build_cam_columns,
     build_clock_columns,
+    build_denm_columns,
     build_format_columns,
     build_link_columns,
     build_message_columns,
@@ -32,6 +33,7 @@ from harness.channel.delivery_audit import MessageRecord
 from harness.channel.links.link import Carriage
 from harness.channel.messages.awareness import SentCam
 from harness.channel.messages.message_format import FormatRow
+from harness.channel.messages.notification import SentDenm
 from harness.evaluation.driving import DriveInfraction
 from harness.evaluation.frame_evaluation import EvaluatedBoxes
 from harness.records.metrics import make_metric_fields
@@ -254,6 +256,7 @@ class AttemptRecorder:
         formatted: Iterable[FormatRow] | None = None,
         segments: Sequence[SentSegment] = (),
         cams: Iterable[SentCam] | None = None,
+        denms: Iterable[SentDenm] | None = None,
         security: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
         moved: Iterable[MovedBoxes] | None = None,
         computing: AttemptComputing | None = None,
@@ -263,8 +266,8 @@ class AttemptRecorder:
     ) -> None:
         """Write all tables; `links` where the link is not ideal, `formatted` not all native.
 
-        `segments` are those of messages that were too large for one, if there were any; `cams` is
-        there where vehicles send CAMs.
+        `segments` are those of messages that were too large for one, if there were any; `cams` and
+        `denms` are there where such messages are sent.
         `security` are the tables of the attack and of the defence, as far as there are any; `moved`
         is what a compensation made of late boxes; `computing` is there where computing takes time,
         `clocks` where stamps are wrong. `systems` gives the system of a partner by its name and
@@ -303,6 +306,8 @@ class AttemptRecorder:
             writer.write_table("segments", table)
         if cams is not None:
             writer.write_table("cams", build_cam_columns(cams, self.start, self.first_frame))
+        if denms is not None:
+            writer.write_table("denms", build_denm_columns(denms, self.start, self.first_frame))
         if clocks:
             writer.write_table("clocks", build_clock_columns(messages, self.first_frame))
         if precedences is not None:

@@ -87,6 +87,7 @@ LATER_SETTINGS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
         "harness.channel.messages.collective_perception.CpmFormat": {
             "largest": 1100,
             "cams": False,
+            "denms": False,
         },
     },
     ATTACK: {

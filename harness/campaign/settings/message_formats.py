@@ -26,11 +26,15 @@ def build_message_formats(settings: CampaignSettings) -> dict[str, MessageFormat
                 )
             continue
         made[name] = build_message_format(part, place)
-        if made[name].awareness is not None and settings.get(ATTACK):
-            raise UserError(
-                f"configuration: {place}.cams = true: attacks lie in messages of what is perceived,"
-                " and insiders would be honest in their CAMs; choose attack=none or cams=false"
-            )
+        further = {"cams": made[name].awareness, "denms": made[name].notifications}
+        for setting, traffic in further.items():
+            if traffic is not None and settings.get(ATTACK):
+                kind = setting.removesuffix("s").upper()
+                raise UserError(
+                    f"configuration: {place}.{setting} = true: attacks lie in messages of what is"
+                    f" perceived, and insiders would be honest in their {kind}s; choose attack=none"
+                    f" or {setting}=false"
+                )
     return made
 
 

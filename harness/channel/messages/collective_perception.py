@@ -14,6 +14,7 @@ from harness.channel.messages.cpm import Cpm, PerceivedObject
 from harness.channel.messages.georeference import GeoReference
 from harness.channel.messages.inclusion import (
     LONGEST,
+    REACH,
     ROUNDING,
     SHORTEST,
     FollowedObject,
@@ -21,6 +22,7 @@ from harness.channel.messages.inclusion import (
     select_objects,
 )
 from harness.channel.messages.message_format import FormatRow, MessageFormat
+from harness.channel.messages.notification import NotificationTraffic
 from harness.channel.messages.segmentation import (
     SMALLEST_LIMIT,
     decode_segments,
@@ -31,7 +33,7 @@ from harness.channel.messages.segmentation import (
 from harness.channel.messages.station import Position
 from harness.common.errors import AttemptError, UserError
 from harness.types.geometry import transform_boxes, wrap_angle
-from harness.types.vocabulary import VEHICLE, Boxes, Floats, Message, Payload, Pose
+from harness.types.vocabulary import PEDESTRIAN, VEHICLE, Boxes, Floats, Message, Payload, Pose
 
 WORLD = Pose(0.0, 0.0)
 START = 694_310_400.0
@@ -92,6 +94,7 @@ class CpmFormat(MessageFormat):
         inclusion: bool = True,  # by the rules; false: all objects in every message
         keep: float = 1.3,  # s for which the ego keeps an object that messages leave out
         cams: bool = False,  # true: connected vehicles send CAMs, too
+        denms: bool = False,  # true: stations send DENMs about persons on the road, too
         largest: int | None = LARGEST,  # B of a message; more go in segments; null: no bound
         sensor_range: float = 70.0,  # m, which a message says of the sender's LiDAR once a second
         latitude: float = 49.0,  # degrees, of the world's origin
@@ -110,6 +113,7 @@ class CpmFormat(MessageFormat):
         self.largest = largest
         self._place = GeoReference(latitude, longitude)
         self.awareness = AwarenessTraffic(self._place) if cams else None
+        self.notifications = NotificationTraffic(self._place) if denms else None
         self._senders: dict[str, SendingStation] = {}
         self._heard: dict[str, HeardStation] = {}
 
@@ -125,6 +129,8 @@ class CpmFormat(MessageFormat):
         station = self._senders.setdefault(message.sender, SendingStation())
         in_world = transform_boxes(boxes, message.lidar_in_world, WORLD)
         objects = station.follower.follow_boxes(in_world, now)
+        if self.notifications is not None:
+            self.notifications.note_detections(message, in_world, objects)
         chosen = select_objects(objects, now) if self.inclusion else list(range(len(objects)))
         chosen = keep_highest_scores(chosen, in_world)
         # at most ten a second; one a second also without objects
@@ -201,6 +207,7 @@ class CpmFormat(MessageFormat):
         }
         known = [station.objects[number] for number in sorted(station.objects)]
         known += self._list_senders(newest.sender, now)
+        known += self._list_events(newest.sender, known, now)
         rows = [move_row(one, now) for one in known]
         in_world = Boxes(
             np.array(rows).reshape(len(rows), 7),
@@ -227,6 +234,29 @@ class CpmFormat(MessageFormat):
                 velocity=vehicle.velocity,
                 measured=vehicle.measured,
             )
+        ]
+
+    def _list_events(
+        self, sender: str, known: Sequence[KnownObject], now: float
+    ) -> list[KnownObject]:
+        """Return the persons that DENMs warn of, without those that the sender's CPMs have."""
+        if self.notifications is None:
+            return []
+        people = [move_row(one, now)[:2] for one in known if one.class_index == PEDESTRIAN]
+        warned = [
+            KnownObject(
+                row=event.row,
+                class_index=PEDESTRIAN,
+                score=event.score,
+                velocity=event.velocity,
+                measured=event.measured,
+            )
+            for event in self.notifications.list_known(sender)
+        ]
+        return [
+            one
+            for one in warned
+            if all(math.dist(move_row(one, now)[:2], xy) > REACH[PEDESTRIAN] for xy in people)
         ]
 
     def _read_parts(self, station: HeardStation, message: Message) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from harness.channel.links.link import Link
 from harness.channel.messages.awareness import AwarenessTraffic
-from harness.types.vocabulary import Message, Payload
+from harness.channel.messages.notification import NotificationTraffic
+from harness.types.vocabulary import Message, Payload, Pose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +39,12 @@ class MessageFormat(ABC):
     Attributes:
         stages: of fusion, whose messages it can write; the empty one is not known beforehand.
         awareness: the messages in which vehicles say where they are; None: they send none.
+        notifications: the warnings of persons on the road; None: stations send none.
     """
 
     stages: tuple[str, ...]
     awareness: AwarenessTraffic | None = None
+    notifications: NotificationTraffic | None = None
 
     def __init__(self) -> None:
         self.rows: list[FormatRow] = []
@@ -50,6 +54,29 @@ class MessageFormat(ABC):
         self.rows = []
         if self.awareness is not None:
             self.awareness.reset()
+        if self.notifications is not None:
+            self.notifications.reset()
+
+    def send_notifications(
+        self, message: Message, computed: float, link: Link | None, antenna: Pose | None
+    ) -> None:
+        """Let a sender's warnings go, if `write_message` found that some are due.
+
+        Args:
+            message: of this capture.
+            computed: seconds from capture until they leave.
+            link: None: the ideal one.
+            antenna: the true pose of the sender's LiDAR; None on the ideal link.
+        """
+        if self.notifications is not None:
+            self.notifications.send_written(message, computed, link, antenna)
+
+    def receive_further(self, now: float, present: Collection[str]) -> None:
+        """Let the ego read what has arrived of CAMs and DENMs from senders in range."""
+        if self.awareness is not None:
+            self.awareness.receive_states(now, present)
+        if self.notifications is not None:
+            self.notifications.receive_events(now, present)
 
     @abstractmethod
     def write_message(self, message: Message) -> Message | None:
