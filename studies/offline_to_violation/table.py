@@ -43,7 +43,7 @@ def list_score_rows(scores: pd.DataFrame) -> Iterator[list[str]]:
             *format_estimate(row, "lower log loss", digits=4),
             f"{row['Brier']:.4f}",
             *format_estimate(row, "lower Brier", digits=4),
-            f"{row['too high']:+.3f}",
+            format_signed(row["too high"], 3),
         ]
 
 
@@ -55,8 +55,18 @@ def format_estimate(
     if not math.isfinite(value):
         return NOTHING, NOTHING
     known = math.isfinite(low) and math.isfinite(high)
-    interval = f"{low:+.{digits}f} .. {high:+.{digits}f}" if known else NOTHING
-    return f"{value:+.{digits}f}", interval
+    interval = (
+        f"{format_signed(low, digits)} .. {format_signed(high, digits)}" if known else NOTHING
+    )
+    return format_signed(value, digits), interval
+
+
+def format_signed(value: float, digits: int) -> str:
+    """Return a number with its sign; what rounds to zero is +0.
+
+    An optimiser's last digits differ between processors, and with them the sign of what is zero.
+    """
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
 def format_family_p(p: float) -> str:
