@@ -38,3 +38,11 @@ def test_an_independent_count_gives_the_shares_of_the_text() -> None:
     assert counts["late/mixed/none"] == counts["late/mixed/none/defence=layered"] == 2
     for name, count in attacks.items():
         assert counts[f"late/mixed/none/attack={name}"] == count
+
+
+def test_the_first_routes_of_stage_two_have_each_arm_once() -> None:
+    drives = read_attack_drives(DRIVES.with_name("drives-2-first.csv"))
+    assert set(drives.groupby("arm")["route"].nunique()) == {8}
+    assert drives["arm"].nunique() == 32
+    assert len(drives) == 256
+    assert not set(drives["arm"]) & set(read_attack_drives(DRIVES)["arm"])
