@@ -40,7 +40,7 @@ def test_an_independent_count_gives_the_shares_of_the_text() -> None:
         assert counts[f"late/mixed/none/attack={name}"] == count
 
 
-def test_the_first_routes_of_stage_two_have_each_arm_once() -> None:
+def test_the_first_routes_of_stage_two_have_all_arms_once() -> None:
     drives = read_attack_drives(DRIVES.with_name("drives-2-first.csv"))
     assert set(drives.groupby("arm")["route"].nunique()) == {8}
     assert drives["arm"].nunique() == 32
