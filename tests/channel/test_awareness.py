@@ -12,8 +12,6 @@ import pytest
 
 from harness.channel.channel import Channel
 from harness.channel.interference.pose_error import Constant
-from harness.channel.links.cellular import NrLink
-from harness.channel.links.sight import AirSurroundings
 from harness.channel.links.trace import TraceLink
 from harness.channel.messages.awareness import GenerationRule, MotionState
 from harness.channel.messages.cam import decode_cam
@@ -28,6 +26,7 @@ from harness.types.vocabulary import (
     Observation,
     Pose,
 )
+from tests.channel.radios import open_free_radio
 
 STEP = 0.2
 WORLD = Pose(0.0, 0.0)
@@ -202,14 +201,7 @@ def test_cams_load_the_channel() -> None:
     parts: dict[bool, list[tuple[str, int]]] = {}
     for cams in (False, True):
         channel = open_channel(CpmFormat(cams=cams))
-        link = NrLink(stations=5)
-        channel.link = link
-        channel.reset(1, "route")
-        link.note_surroundings(
-            AirSurroundings(
-                Pose(60.0, -20.0, 1.9), np.zeros((0, 7)), np.zeros(0, np.int64), np.zeros((0, 7))
-            )
-        )
+        link = open_free_radio(channel, ego_x=60.0)
         for step in range(6):
             send(channel, make_message(step))
         parts[cams] = [(one.part, one.size_bytes) for one in link.carriages]

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from harness.channel.channel import Channel
-from harness.channel.links.cellular import NrLink
-from harness.channel.links.sight import AirSurroundings
 from harness.channel.messages.collective_perception import CpmFormat
 from harness.channel.messages.denm import PEOPLE_ON_ROAD, decode_denm
 from harness.channel.messages.georeference import GeoReference
@@ -27,6 +25,7 @@ from harness.types.vocabulary import (
     Message,
     Pose,
 )
+from tests.channel.radios import open_free_radio
 
 STEP = 0.2
 WORLD = Pose(0.0, 0.0)
@@ -194,14 +193,7 @@ def test_denms_load_the_channel() -> None:
     for denms in (False, True):
         channel = Channel()
         channel.message_format = CpmFormat(denms=denms)
-        link = NrLink(stations=5)
-        channel.link = link
-        channel.reset(1, "route")
-        link.note_surroundings(
-            AirSurroundings(
-                Pose(90.0, -20.0, 1.9), np.zeros((0, 7)), np.zeros(0, np.int64), np.zeros((0, 7))
-            )
-        )
+        link = open_free_radio(channel, ego_x=90.0)
         for step in range(6):
             send(channel, make_message(step, [(110.0, -21.0), (112.0, -21.0)]))
         parts[denms] = [(one.part, one.size_bytes) for one in link.carriages]

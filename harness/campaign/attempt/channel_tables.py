@@ -105,19 +105,8 @@ def build_cam_columns(
     """Return the table of the messages in which vehicles say where they are."""
     columns: dict[str, list[Any]] = {name: [] for name in CAMS.names}
     for sent in cams:
-        row = {
-            "sender": sent.sender,
-            "capture_frame": sent.frame - first_frame,
-            "trigger": sent.trigger,
-            "bytes": len(sent.octets),
-            "outcome": sent.outcome,
-            "arrival": sent.arrival - start,
-            "x": sent.x,
-            "y": sent.y,
-            "yaw": sent.yaw,
-            "speed": sent.speed,
-        }
-        append_row(columns, row)
+        row = describe_sent(sent, start, first_frame)
+        append_row(columns, {**row, "yaw": sent.yaw, "speed": sent.speed})
     return columns
 
 
@@ -127,19 +116,23 @@ def build_denm_columns(
     """Return the table of the warnings of persons on the road."""
     columns: dict[str, list[Any]] = {name: [] for name in DENMS.names}
     for sent in denms:
-        row = {
-            "sender": sent.sender,
-            "capture_frame": sent.frame - first_frame,
-            "event": sent.event,
-            "trigger": sent.trigger,
-            "bytes": len(sent.octets),
-            "outcome": sent.outcome,
-            "arrival": sent.arrival - start,
-            "x": sent.x,
-            "y": sent.y,
-        }
-        append_row(columns, row)
+        row = describe_sent(sent, start, first_frame)
+        append_row(columns, {**row, "event": sent.event})
     return columns
+
+
+def describe_sent(sent: SentCam | SentDenm, start: float, first_frame: int) -> dict[str, Any]:
+    """Return the columns that CAMs and DENMs share, of one message."""
+    return {
+        "sender": sent.sender,
+        "capture_frame": sent.frame - first_frame,
+        "trigger": sent.trigger,
+        "bytes": len(sent.octets),
+        "outcome": sent.outcome,
+        "arrival": sent.arrival - start,
+        "x": sent.x,
+        "y": sent.y,
+    }
 
 
 def build_link_columns(

@@ -60,14 +60,7 @@ class MessageFormat(ABC):
     def send_notifications(
         self, message: Message, computed: float, link: Link | None, antenna: Pose | None
     ) -> None:
-        """Let a sender's warnings go, if `write_message` found that some are due.
-
-        Args:
-            message: of this capture.
-            computed: seconds from capture until they leave.
-            link: None: the ideal one.
-            antenna: the true pose of the sender's LiDAR; None on the ideal link.
-        """
+        """Let a sender's DENMs go, if `write_message` found that some are due."""
         if self.notifications is not None:
             self.notifications.send_written(message, computed, link, antenna)
 
